@@ -19,7 +19,7 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.numerics.fixed_point_array import least_bits
+from softmachine.engines.numerics.fixed_point_array import min_bits
 from softmachine.languages.circuit import Circuit, evaluate
 
 
@@ -46,7 +46,7 @@ def main(inputs: int) -> None:
 
 def smallest_bits(model: Model) -> int:
     """The smallest b such that all weights are in F_b."""
-    return max(least_bits(value) or 0 for matrix in model.weights.matrices for _, _, value in matrix.entries())
+    return max(min_bits(value) or 0 for matrix in model.weights.matrices for _, _, value in matrix.entries())
 
 
 if __name__ == "__main__":

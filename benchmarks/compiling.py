@@ -19,7 +19,7 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.engines.fast import FastEngine
-from softmachine.languages.turing import Rule, Tape, TuringMachine
+from softmachine.languages.turing import Rule, TapeConvention, TuringMachine
 
 STATES = (20, 40, 80, 160, 320)
 SYMBOLS = ("_", "0", "1", "2")
@@ -44,7 +44,7 @@ def machine(states: int) -> TuringMachine:
         start=names[0],
         accept=(),
         reject=(),
-        tape=Tape.TWO_WAY,
+        tape=TapeConvention.TWO_WAY,
         tapes=1,
     )
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from softmachine.languages import zoo
-from softmachine.languages.counter import CounterMachine, counter_machine, execute_from, parse
+from softmachine.languages.counter import CounterMachine, build_counter_machine, execute_from, parse
 from softmachine.languages.turing import TuringMachine
 
 PLAIN_STEPS = 200_000
@@ -37,11 +37,11 @@ def prime() -> CounterMachine:
 
 
 def busy_beaver() -> CounterMachine:
-    entry = zoo.find("busy-beaver-5")
+    entry = zoo.find_entry("busy-beaver-5")
     assert entry is not None
     machine = entry.load()
     assert isinstance(machine, TuringMachine)
-    return counter_machine(machine)
+    return build_counter_machine(machine)
 
 
 def main(steps: int) -> None:

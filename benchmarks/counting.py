@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from softmachine.languages import counter, crasp
-from softmachine.languages.crasp.from_counter import counter_program
-from softmachine.languages.crasp.from_turing_relative import turing_program
+from softmachine.languages.crasp.from_counter import build_counter_program
+from softmachine.languages.crasp.from_turing_relative import build_turing_program
 from softmachine.languages.turing import TuringMachine
 from softmachine.theorems.read_source import read_source
 
@@ -37,7 +37,7 @@ m: x = 0 -> h
 """
 
 
-def speed(program: crasp.Program, word: str) -> tuple[int, float]:
+def speed(program: crasp.CraspProgram, word: str) -> tuple[int, float]:
     """Return the tokens of a chain of thought, and the tokens per second, input included."""
     crasp.run(program, word)
     began = time.perf_counter()
@@ -45,16 +45,16 @@ def speed(program: crasp.Program, word: str) -> tuple[int, float]:
     return tokens, (tokens + len(word)) / (time.perf_counter() - began)
 
 
-def palindrome() -> crasp.Program:
+def palindrome() -> crasp.CraspProgram:
     machine = read_source("palindrome")
     assert isinstance(machine, TuringMachine)
-    return turing_program(machine)
+    return build_turing_program(machine)
 
 
 def main() -> None:
     programs = {
         "parity": (crasp.parse(PARITY), "ab" * 100_000),
-        "power of two, by a counter machine": (counter_program(counter.parse(HALVING)), "a" * 2**16),
+        "power of two, by a counter machine": (build_counter_program(counter.parse(HALVING)), "a" * 2**16),
         "palindrome, by a Turing machine": (palindrome(), "ab" * 6),
     }
     table = Table("program", "rules", "tokens", "tokens/s", title="chains of thought")

@@ -58,7 +58,7 @@ def interpret(machine: TuringMachine, steps: int) -> float:
 def compile_all() -> tuple[float, str]:
     """Return the longest compile time of a zoo entry, and its name; some need a length."""
     times = []
-    for entry in zoo.entries():
+    for entry in zoo.list_entries():
         machine = entry.load()
         began = time.process_time()
         try:
@@ -84,10 +84,10 @@ def soft_decoding(model: Model, word: str, steps: int) -> tuple[float, list[str]
     prompt = codec.prompt(word)
     began = time.process_time()
     if isinstance(codec, SegmentedCodec):
-        marks = codec.stops, codec.segment_begins, codec.segment_ends
+        marks = codec.is_stop_token, codec.begins_segment, codec.ends_segment
         tokens = [emitted.token for emitted in islice(decode_segments(engine, prompt, *marks), steps)]
     else:
-        tokens = list(islice(decoding.decode(engine, prompt, codec.stops), steps))
+        tokens = list(islice(decoding.decode(engine, prompt, codec.is_stop_token), steps))
     return time.process_time() - began, tokens
 
 
@@ -100,9 +100,9 @@ def soft_table() -> Table:
         model = softened(name)
         soft_decoding(model, word, 50)  # fills caches
         now, tokens = soft_decoding(model, word, steps)
-        with patch.object(float_softmax, "MANY_KEYS", 1 << 60):
+        with patch.object(float_softmax, "MIN_PRUNED_KEYS", 1 << 60):
             bounded, as_expected = soft_decoding(model, word, steps)
-            with patch.object(Float, "checks_many", False):
+            with patch.object(Float, "is_draft_efficient", False):
                 alone, one_by_one = soft_decoding(model, word, steps)
         if not tokens == as_expected == one_by_one:
             raise SystemExit(f"{name}: the runs differ")
@@ -131,7 +131,7 @@ def main() -> None:
     console.print(table)
     console.print(soft_table())
     seconds, name = compile_all()
-    console.print(f"slowest compile of {len(zoo.entries())} entries of the zoo: {name}, {seconds:.2f} s")
+    console.print(f"slowest compile of {len(zoo.list_entries())} entries of the zoo: {name}, {seconds:.2f} s")
 
 
 if __name__ == "__main__":

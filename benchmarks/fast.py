@@ -38,12 +38,12 @@ def fast(engine: FastEngine, model: Model, steps: int) -> tuple[float, float]:
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt("").tokens
-    engine.start(prompt, codec.stops).go(1)  # compiles
-    run = engine.start(prompt, codec.stops)
+    engine.start(prompt, codec.is_stop_token).run_until(1)  # compiles
+    run = engine.start(prompt, codec.is_stop_token)
     began = time.process_time()
-    run.go(len(prompt) + steps)
+    run.run_until(len(prompt) + steps)
     seconds = time.process_time() - began
-    return run.read / seconds, run.memory.size / run.read
+    return run.positions_read / seconds, run.memory.size / run.positions_read
 
 
 def interpreted(machine: TuringMachine, steps: int) -> float:

@@ -19,9 +19,9 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.languages.temporal import Specification, truth
+from softmachine.languages.temporal import Specification, truth_values
 
 FORMULAS = [
     "Q_a since Q_b",
@@ -43,7 +43,7 @@ def checked(model: Model, most: int, *, together: bool = True) -> float:
         vars(engine)["_together"] = None
     for count in (256, most):
         began = time.process_time()
-        report = check_words(model, islice(product("ab", repeat=LENGTH), count), arithmetic=engine)
+        report = check_inputs(model, islice(product("ab", repeat=LENGTH), count), arithmetic=engine)
         assert report.holds
     return time.process_time() - began
 
@@ -55,10 +55,10 @@ def main(most: int) -> None:
     for text in FORMULAS:
         source = sm.load(text)
         assert isinstance(source, Specification)
-        source = source.extended("ab")
+        source = source.with_symbols("ab")
         began = time.process_time()
         for word in islice(product("ab", repeat=LENGTH), most):
-            truth(source, word)
+            truth_values(source, word)
         plain = time.process_time() - began
         for attention in ("hard", "soft"):
             model = sm.compile(source, attention=attention)

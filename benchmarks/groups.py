@@ -77,12 +77,12 @@ def row(name: str, letters: int, program: Program, *, decodes: bool) -> list[str
 
     def run() -> None:
         if decodes:
-            fast.start(word[:2]).go(TOKENS)
+            fast.start(word[:2]).run_until(TOKENS)
         else:
-            fast.answers(word)
+            fast.argmax_outputs(word)
 
-    ready = seconds(lambda: fast.answers(word[:200]))
-    rates = [(TOKENS / seconds(run), FEW / seconds(lambda: dense.answers([word[:FEW]]))) for _ in range(TURNS)]
+    ready = seconds(lambda: fast.argmax_outputs(word[:200]))
+    rates = [(TOKENS / seconds(run), FEW / seconds(lambda: dense.predict([word[:FEW]]))) for _ in range(TURNS)]
     ahead, behind = max(rate for rate, _ in rates), max(rate for _, rate in rates)
     kinds = [kind for _, _, kind, _ in fast.code.explanation()]
     found = kinds.count("groups of matching keys")

@@ -33,7 +33,7 @@ NEVER = 1 << 60
 
 def answers(model: Model, word: str, first: int) -> tuple[float, Sequence[str]]:
     """Return the seconds of a run and its output, with deduplication of rows from this number of positions on."""
-    attention.MANY = kv_cache.FEWEST_ROWS = first
+    attention.MIN_DEDUPLICATED_POSITIONS = kv_cache.MIN_REUSED_POSITIONS = first
     began = time.process_time()
     tokens = sm.run(model, word, yes=True).tokens
     return time.process_time() - began, tokens
@@ -56,7 +56,7 @@ def multiplied(bits: int) -> tuple[Circuit, Model, str]:
     """Return a multiplier, its model, and a random input on which the model is checked."""
     source, chooser = multiplier(bits), random.Random(bits)
     model, word = sm.compile(source, "circuit-and-or-not"), "".join(chooser.choices("01", k=source.width))
-    attention.MANY = kv_cache.FEWEST_ROWS = 128
+    attention.MIN_DEDUPLICATED_POSITIONS = kv_cache.MIN_REUSED_POSITIONS = 128
     if sm.run(model, word, yes=True).output != evaluate(source, word):
         raise SystemExit(f"the product of {word} is wrong")
     return source, model, word

@@ -89,12 +89,12 @@ def measured(name: str) -> dict[str, float]:
     model = sm.compile(machine)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    engine, prompt, most = FastEngine(model.weights), codec.prompt(word).tokens, codec.token_limit(STEPS)
-    engine.start(prompt[:1], codec.stops).go(1)  # compiles
+    engine, prompt, most = FastEngine(model.weights), codec.prompt(word).tokens, codec.max_tokens(STEPS)
+    engine.start(prompt[:1], codec.is_stop_token).run_until(1)  # compiles
     steps = execute(machine, word, max_steps=STEPS).steps  # compiles
     best: dict[str, float] = {}
     for _ in range(ROUNDS):
-        run = engine.start(prompt, codec.stops)
+        run = engine.start(prompt, codec.is_stop_token)
         work: dict[str, Callable[[], object]] = {
             "reading": lambda run=run: run.go(len(prompt)),  # type: ignore[misc]
             "first": lambda run=run: run.go(len(prompt) + FIRST),  # type: ignore[misc]
@@ -104,7 +104,7 @@ def measured(name: str) -> dict[str, float]:
         }
         for part, action in work.items():
             best[part] = min(best.get(part, float("inf")), seconds(action))
-    tokens = list(run.said_since(most))
+    tokens = list(run.output(most))
     assert tokens == list(codec.expected(word, STEPS)), f"{name} differs from the interpreter"
     return {
         "symbols": len(machine.symbols),
@@ -135,7 +135,7 @@ def main(other: Path | None, names: list[str]) -> None:
     headings = ["machine", "symbols", "tapes", "input", "tokens", "reading", "first 5,000", "others", "of interpreter"]
     for heading in [*headings, *(["of the other"] if other else [])]:
         table.add_column(heading, justify="right")
-    for name in names or [entry.name for entry in zoo.entries() if entry.file.startswith("turing/")]:
+    for name in names or [entry.name for entry in zoo.list_entries() if entry.file.startswith("turing/")]:
         if name in AT_ONCE:
             continue
         found = elsewhere(here, name)

@@ -42,14 +42,14 @@ def main(longest: int, names: Sequence[str]) -> None:
         table.add_column(heading, justify="left" if heading == "program" else "right")
     for name in names:
         source = sm.load(name)
-        assert isinstance(source, rasp.Program)
+        assert isinstance(source, rasp.RaspProgram)
         sm.compile(source)  # what is imported on the way is not counted
         began = time.perf_counter()
         model = sm.compile(source)
         seconds = time.perf_counter() - began
         weights = model.weights
         right = largest(min(longest, 16) if name in LOOPS else longest, lambda n, m=model: ours(m, n))  # type: ignore[misc]
-        sizes = (len(weights.layers), len(weights.heads), weights.width, f"{weights.parameters:,}")
+        sizes = (len(weights.layers), len(weights.heads), weights.width, f"{weights.parameter_count:,}")
         table.add_row(name, f"{1000 * seconds:.0f} ms", *map(str, sizes), right)
         if name in OTHERS and find_spec("tracr") is not None:
             table.add_row(f"  tracr: {OTHERS[name]}", *theirs(source, OTHERS[name], longest))
@@ -69,7 +69,7 @@ def ours(model: sm.Model, length: int) -> bool:
     return sm.check(model, sample=WORDS, length=length).holds
 
 
-def theirs(source: rasp.Program, maker: str, longest: int) -> tuple[str, ...]:
+def theirs(source: rasp.RaspProgram, maker: str, longest: int) -> tuple[str, ...]:
     """Return the same for Tracr, whose models are compiled for a length: the figures of the largest right one."""
     compiling, lib = import_module("tracr.compiler.compiling"), import_module("tracr.compiler.lib")
     dialect = import_module("tracr.rasp.rasp")
@@ -102,15 +102,15 @@ def tracr_output(model: Any, word: Sequence[str]) -> list[str]:
     return [str(value) for value in model.apply(["BOS", *word]).decoded[1:]]
 
 
-def expected(source: rasp.Program, word: Sequence[str]) -> list[str]:
+def expected(source: rasp.RaspProgram, word: Sequence[str]) -> list[str]:
     return [str(value) for value in rasp.run(source, word)]
 
 
-def random_words(source: rasp.Program, length: int) -> list[tuple[str, ...]]:
+def random_words(source: rasp.RaspProgram, length: int) -> list[tuple[str, ...]]:
     choose = random.Random(length)
     return [tuple(choose.choice(source.alphabet) for _ in range(length)) for _ in range(WORDS)]
 
 
 if __name__ == "__main__":
-    every = tuple(entry.name for entry in zoo.entries() if entry.file.startswith("rasp/"))
+    every = tuple(entry.name for entry in zoo.list_entries() if entry.file.startswith("rasp/"))
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 128, sys.argv[2:] or every)

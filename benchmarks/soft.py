@@ -49,10 +49,10 @@ def decoding(model: Model, word: str, most: int) -> tuple[float, list[str]]:
     began = time.process_time()
     engine, prompt = DenseEngine(model.weights), codec.prompt(word)
     if isinstance(codec, SegmentedCodec):
-        marks = codec.stops, codec.segment_begins, codec.segment_ends
+        marks = codec.is_stop_token, codec.begins_segment, codec.ends_segment
         tokens = [emitted.token for emitted in islice(decode_segments(engine, prompt, *marks), most)]
     else:
-        tokens = list(islice(decode(engine, prompt, codec.stops), most))
+        tokens = list(islice(decode(engine, prompt, codec.is_stop_token), most))
     return time.process_time() - began, tokens
 
 

@@ -52,11 +52,11 @@ def measure(machine: str, steps: int, to: str, dtype: str, folder: Path) -> None
 
 def theorem_of(source: Source | Model, to: str, dtype: str) -> Theorem | None:
     """Return the theorem by which an export compiles a source."""
-    from softmachine.exports.export import stock_theorem
-    from softmachine.exports.formats import stock_format
+    from softmachine.exports.export import find_checkpoint_theorem
+    from softmachine.exports.formats import find_format
 
     assert not isinstance(source, Model)
-    return stock_theorem(source, stock_format(to), dtype)
+    return find_checkpoint_theorem(source, find_format(to), dtype)
 
 
 if __name__ == "__main__":

@@ -107,7 +107,9 @@ def dense(model: Model, codec: DecoderCodec[Any], word: str) -> Stopwatch:
     """Return the speed of the dense engine."""
     watch = Stopwatch()
     with watch.running():
-        watch.tokens = sum(1 for _ in islice(decode(DenseEngine(model.weights), codec.prompt(word), codec.stops), FEW))
+        watch.tokens = sum(
+            1 for _ in islice(decode(DenseEngine(model.weights), codec.prompt(word), codec.is_stop_token), FEW)
+        )
     return watch
 
 
@@ -116,25 +118,25 @@ def in_one_context(case: Case) -> dict[str, float]:
     model = sm.compile(case.name, case.theorem, length=case.length)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    run = FastEngine(model.weights).start(codec.prompt(case.word).tokens, codec.stops)
+    run = FastEngine(model.weights).start(codec.prompt(case.word).tokens, codec.is_stop_token)
     run.reserve(case.length)
     run.prepare()
     first, decoding, again = Stopwatch(), Stopwatch(), Stopwatch()
     with first.running():
-        run.go(run.prompt - 1)
+        run.run_until(run.prompt_length - 1)
         with decoding.running():
-            run.go(case.length - 2)
-    tokens = list(run.said_since(case.length))
+            run.run_until(case.length - 2)
+    tokens = list(run.output(case.length))
     first.tokens = decoding.tokens = len(tokens)
-    codes = np.array([run.tokens[k] for k in range(run.prompt)])
+    codes = np.array([run.tokens[k] for k in range(run.prompt_length)])
     while again.seconds < SECONDS:
         with again.running():
-            run.again(codes)
-            run.go(case.length - 2)
+            run.restart(codes)
+            run.run_until(case.length - 2)
         again.tokens += len(tokens)
-        assert list(run.said_since(case.length)) == tokens
+        assert list(run.output(case.length)) == tokens
     slow = compare_with_interpreter(tokens, codec, case.word, case.length)
-    return collect_speeds(first, decoding, again, dense(model, codec, case.word), slow, run.known)
+    return collect_speeds(first, decoding, again, dense(model, codec, case.word), slow, run.token_count)
 
 
 def in_segments(case: Case) -> dict[str, float]:
@@ -143,16 +145,16 @@ def in_segments(case: Case) -> dict[str, float]:
     codec = model.codec
     assert isinstance(codec, SegmentedCodec)
     prompt = codec.prompt(case.word).tokens
-    run = SegmentedPass(FastEngine(model.weights), codec, prompt, most_steps=MANY, most_positions=case.length)
+    run = SegmentedPass(FastEngine(model.weights), codec, prompt, max_steps=MANY, max_positions=case.length)
     run.prepare()
     first, again = Stopwatch(), Stopwatch()
     with first.running():
         run.advance(MANY // 10)
-    first.tokens = len(run.said)
+    first.tokens = len(run.output_tokens)
     with again.running():
         run.advance(MANY - first.tokens)
-    again.tokens = len(run.said) - first.tokens
-    tokens = list(run.said)
+    again.tokens = len(run.output_tokens) - first.tokens
+    tokens = list(run.output_tokens)
     slow = compare_with_interpreter(tokens, codec, case.word, len(tokens))
     return collect_speeds(first, first, again, dense(model, codec, case.word), slow, max(run.segments))
 

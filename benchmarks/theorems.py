@@ -23,11 +23,11 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.decoding import continuation
+from softmachine.engines.dense.decoding import predict_teacher_forced
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Arithmetic
 from softmachine.engines.numerics.base import Array, Floats
-from softmachine.engines.numerics.low_precision import Format, Rounded
+from softmachine.engines.numerics.low_precision import LowPrecisionFloat, StorageFormat
 from softmachine.languages.source import Source
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import SoftmachineError
@@ -44,7 +44,7 @@ TIMED = 200
 """Number of tokens for measuring the speed."""
 
 
-class Significant(Rounded):
+class Significant(LowPrecisionFloat):
     """Numbers with this many significant bits and any exponent."""
 
     def __init__(self, bits: int) -> None:
@@ -55,7 +55,7 @@ class Significant(Rounded):
             mantissa, exponent = np.frexp(np.asarray(numbers, dtype=np.float64))
             return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits))
 
-        self.format = Format(nearest, float("inf"))
+        self.format = StorageFormat(nearest, float("inf"))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def first_failure(model: Model, arithmetic: str | Arithmetic, steps: int) -> int
         if not tokens:
             continue
         try:
-            for wanted, found in zip(tokens, continuation(engine, prompt, tokens[:-1], 32), strict=True):
+            for wanted, found in zip(tokens, predict_teacher_forced(engine, prompt, tokens[:-1], 32), strict=True):
                 if wanted != found:
                     return right
                 right += 1
@@ -129,9 +129,9 @@ def bits_needed(model: Model, steps: int) -> int | None:
 
 def speed(model: Model, steps: int) -> float:
     """Tokens per second of the dense engine in float64."""
-    from softmachine.engines.run import Running
+    from softmachine.engines.run import RunSession
 
-    running = Running(model, "", max_steps=steps)
+    running = RunSession(model, "", max_steps=steps)
     began = time.process_time()
     count = sum(1 for _ in islice(iter(running), TIMED))
     return count / (time.process_time() - began)
@@ -149,7 +149,7 @@ def measure(machine: TuringMachine, theorem: str, steps: int) -> Row:
         context=max(len(prompt.tokens) + len(tokens) for prompt, tokens in segments),
         layers=len(model.weights.layers),
         width=model.weights.width,
-        parameters=model.weights.parameters,
+        parameters=model.weights.parameter_count,
         largest_weight=float(model.weights.largest_weight),
         bits=bits_needed(model, steps),
         tokens_per_step=sum(len(tokens) for _, tokens in segments) / steps,

@@ -19,7 +19,7 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.run import Running
+from softmachine.engines.run import RunSession
 
 MACHINES = {
     "busy beaver 5": ("busy-beaver-5", "turing-average-hard"),
@@ -33,9 +33,9 @@ WARM_UP = 200_000
 
 def speed(model: Model, steps: int, *, verify: bool) -> float:
     """Return the tokens per processor second, from the first piece to the last; a verified run must agree."""
-    running = Running(model, "", engine="fast", max_steps=steps, verify=verify)
+    running = RunSession(model, "", engine="fast", max_steps=steps, verify=verify)
     began = time.process_time()
-    for _ in running.pieces():
+    for _ in running.chunks():
         pass
     seconds = time.process_time() - began
     verifier = running._verifier

@@ -6,7 +6,7 @@ stream and the logits at every position of a sequence of tokens:
 
 - in real arithmetic (:class:`Reals`): numbers are exact rationals as long as they can be, and balls of many bits where
   a softmax of different scores or the root of a layer norm makes them irrational;
-- in fixed point (:class:`FixedPoint`), rounded after every operation as ``docs/fixed-point.md`` defines it.
+- in fixed point (:class:`FixedPointFormat`), rounded after every operation as ``docs/fixed-point.md`` defines it.
 """
 
 from __future__ import annotations

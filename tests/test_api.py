@@ -10,7 +10,7 @@ import pytest
 
 import softmachine as sm
 from softmachine import api
-from softmachine.studies.sweeps import Wanted
+from softmachine.studies.sweeps import CheckOptions
 from softmachine.support.errors import ConstructionError, InputError, SourceError, UsageError
 
 
@@ -23,7 +23,7 @@ def test_load_compile_run_and_check_read_as_the_readme_says() -> None:
     assert run.halted
     assert (run.verdict, run.steps, run.tape, run.output) == ("accept", 15, "", "")
     assert run.tokens[-1] == "ACC"
-    assert "accept" in run.text()
+    assert "accept" in run.format()
     report = sm.check(model, machine, up_to=3)
     assert report
     assert (report.inputs, report.disagreements) == (15, ())
@@ -36,7 +36,7 @@ def test_a_source_can_be_run_and_checked_at_once() -> None:
 
 def test_run_and_check_take_what_the_commands_take() -> None:
     run = sm.run("increment", "11", theorem="turing-ternary", context=32)
-    assert (run.model.theorem.name, run.model.length, run.output) == ("turing-ternary", 32, "100")
+    assert (run.model.theorem.name, run.model.context, run.output) == ("turing-ternary", 32, "100")
     run = sm.run("Q_a since Q_b", "bca", alphabet="abcd")
     assert (run.verdict, run.model.codec.alphabet) == ("reject", ("a", "b", "c", "d"))
     report = sm.check("increment", up_to=2, theorem="turing-ternary", context=32)
@@ -96,7 +96,7 @@ def test_a_report_is_plain_data_and_html() -> None:
     parity = sm.load("parity")
     assert isinstance(parity, sm.TuringMachine)
     wrong = sm.check(sm.compile("bit-inversion"), parity, up_to=2)
-    facts = wrong.to_json(most=2)
+    facts = wrong.to_json(limit=2)
     assert (facts["holds"], facts["disagreement_count"]) == (False, len(wrong.disagreements))
     first = wrong.disagreements[0]
     assert facts["disagreements"] == [each.to_json() for each in wrong.disagreements[:2]]
@@ -211,10 +211,10 @@ def test_the_package_names_what_it_lacks() -> None:
     assert "compile" in dir(sm)
 
 
-@pytest.mark.parametrize(("tried", "length"), [(Wanted(up_to=2), 11), (Wanted(sample=4, length=1), 8)])
-def test_soft_attention_is_certified_for_the_longest_run_checked(tried: Wanted, length: int) -> None:
+@pytest.mark.parametrize(("tried", "length"), [(CheckOptions(up_to=2), 11), (CheckOptions(sample=4, length=1), 8)])
+def test_soft_attention_is_certified_for_the_longest_run_checked(tried: CheckOptions, length: int) -> None:
     item = api.load("increment")
-    assert api.compile_for_check(item, tried, attention="soft").certified == length
-    assert api.compile_for_check(item, tried, attention="soft", context=12).certified == 12
+    assert api.compile_for_check(item, tried, attention="soft").certified_length == length
+    assert api.compile_for_check(item, tried, attention="soft", context=12).certified_length == 12
     # The soft attention of this theorem is valid for every length.
-    assert api.compile_for_check(api.load("Q_a since Q_b"), tried, attention="soft").certified is None
+    assert api.compile_for_check(api.load("Q_a since Q_b"), tried, attention="soft").certified_length is None

@@ -9,28 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softmachine.support.compare import Comparison, Difference, first_difference, in_pieces
-from softmachine.support.token_array import Coded
+from softmachine.support.compare import Comparison, Difference, first_difference, split_into_chunks
+from softmachine.support.token_array import CodeArray
 
 
-def coded(tokens: str, names: str = "cabx") -> Coded[str]:
-    return Coded(np.array([names.index(token) for token in tokens], dtype=np.uint8), names)
+def coded(tokens: str, names: str = "cabx") -> CodeArray[str]:
+    return CodeArray(np.array([names.index(token) for token in tokens], dtype=np.uint8), names)
 
 
 @given(st.text("abc", max_size=12), st.text("abc", max_size=12), st.integers(1, 5), st.integers(1, 5), st.booleans())
 def test_pieces_and_numbers_change_nothing(right: str, said: str, one: int, other: int, numbers: bool) -> None:
-    def cut(text: str, size: int, names: str) -> list[Coded[str] | str]:
+    def cut(text: str, size: int, names: str) -> list[CodeArray[str] | str]:
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
         return [coded(piece, names) if numbers else piece for piece in pieces]
 
     comparison = Comparison(cut(right, one, "abc"))
     for piece in cut(said, other, "cxba"):
-        comparison.see(piece)
+        comparison.feed(piece)
     comparison.close()
     place = next((at for at, (x, y) in enumerate(zip(right, said, strict=False)) if x != y), min(len(right), len(said)))
     if right == said:
         assert comparison.difference is None
-        assert comparison.compared == len(said)
+        assert comparison.compared_count == len(said)
     else:
         parts = [text[place] if place < len(text) else None for text in (said, right)]
         assert comparison.difference == Difference(place, *parts)
@@ -38,7 +38,7 @@ def test_pieces_and_numbers_change_nothing(right: str, said: str, one: int, othe
 
 def test_a_token_that_the_other_side_has_no_number_for_is_a_difference() -> None:
     comparison = Comparison([coded("aab", "ab")])
-    comparison.see(coded("aax", "ax"))
+    comparison.feed(coded("aax", "ax"))
     assert comparison.difference == Difference(2, "x", "b")
 
 
@@ -46,8 +46,8 @@ def test_where_anything_will_do_nothing_is_counted() -> None:
     assert first_difference([None, "b", None], ["a", "b", "c"]) is None
     assert first_difference([None, "b"], ["a"]) == Difference(1, None, "b")
     comparison = Comparison([[None, "b", None]])
-    comparison.see(["a", "b", "c"])
-    assert (comparison.agreed, comparison.compared) == (3, 1)
+    comparison.feed(["a", "b", "c"])
+    assert (comparison.prefix_length, comparison.compared_count) == (3, 1)
 
 
 def test_what_comes_before_an_error_is_compared_first() -> None:
@@ -55,12 +55,12 @@ def test_what_comes_before_an_error_is_compared_first() -> None:
         yield "a"
         raise ValueError("no more")
 
-    comparison = Comparison(in_pieces(failing()))
-    comparison.see("a")
+    comparison = Comparison(split_into_chunks(failing()))
+    comparison.feed("a")
     with pytest.raises(ValueError, match="no more"):
-        comparison.see("b")
-    comparison = Comparison(in_pieces(failing()))
-    comparison.see("b")
+        comparison.feed("b")
+    comparison = Comparison(split_into_chunks(failing()))
+    comparison.feed("b")
     assert comparison.difference == Difference(0, "b", "a")
 
 

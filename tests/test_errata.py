@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.compiler.rewrites.fixed_point_softmax import least_attention_bits, least_scale
+from softmachine.compiler.rewrites.fixed_point_softmax import min_attention_bits, min_scale
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics import Tensor, arithmetic
-from softmachine.engines.numerics.fixed_point_array import FixedPoint
+from softmachine.engines.numerics import Tensor, find_arithmetic
+from softmachine.engines.numerics.fixed_point_array import FixedPointFormat
 from softmachine.support.errors import AmbiguousTokenError
 
 HERE = Path(__file__).parent
@@ -214,7 +214,7 @@ def signed_bits(number: int, width: int) -> list[int]:
     return [1 if number >> k & 1 else -1 for k in range(width)]
 
 
-def score(target: int, key: int, width: int, step: int, numbers: FixedPoint) -> int:
+def score(target: int, key: int, width: int, step: int, numbers: FixedPointFormat) -> int:
     """Lemma B.3's score in units, terms interleaved; every addition saturates."""
     total = 0
     for wanted, bit in zip(signed_bits(target, width), signed_bits(key, width), strict=True):
@@ -228,18 +228,18 @@ def score(target: int, key: int, width: int, step: int, numbers: FixedPoint) -> 
 )
 def test_lemma_b_3_does_not_say_what_m_is_and_not_all_serve(bits: int, m: int, one_hot: bool) -> None:
     """With B_F/m too small the exponential of a mismatch is not rounded to 0, so that attention is not one-hot."""
-    numbers = FixedPoint(bits)
-    step = numbers.units(numbers.largest / m)
+    numbers = FixedPointFormat(bits)
+    step = numbers.round(numbers.largest / m)
     scores = [score(3, key, 3, step, numbers) for key in range(8)]
     assert scores[3] == 0
-    powers = [numbers.units(Fraction(exp(units * numbers.unit))) for units in scores]
+    powers = [numbers.round(Fraction(exp(units * numbers.unit))) for units in scores]
     assert all(power == 0 for key, power in enumerate(powers) if key != 3) == one_hot
     assert one_hot == (2 * step * numbers.unit > log(2) * (bits + 1))
 
 
 def test_the_bound_of_lemma_b_3_is_false_for_m_1() -> None:
     """No number of F_b is as small as -2 B_F."""
-    numbers = FixedPoint(3)
+    numbers = FixedPointFormat(3)
     worst = min(score(3, key, 3, numbers.limit, numbers) for key in range(8))
     assert worst == -numbers.limit > -2 * numbers.limit
 
@@ -261,7 +261,7 @@ def test_lemma_b_7_needs_the_address_of_the_position_before_not_of_the_last_but_
 @pytest.mark.parametrize("m", [1, 1 << 10, 1 << 20])
 def test_without_the_offset_coordinate_of_lemma_4_1_every_exponential_saturates(m: int) -> None:
     """q = (B_F/m) μ(t), k = μ(n), N = 16, b = 30: all weights are equal. With the offset only the target is at 0."""
-    largest, count = float(FixedPoint(30).largest), 16
+    largest, count = float(FixedPointFormat(30).largest), 16
     mu = [(sqrt(1 / n), sqrt(1 - 1 / n)) for n in range(1, count + 1)]
     for t in mu:
         products = [t[0] * k[0] + t[1] * k[1] for k in mu]
@@ -273,15 +273,15 @@ def test_without_the_offset_coordinate_of_lemma_4_1_every_exponential_saturates(
 
 def test_an_average_that_counts_all_keys_is_not_of_constant_depth_one_that_saturates_is() -> None:
     """Lemma 4.2: rounded once, k/n is 1/2 or more iff k ≥ 3n/8, a threshold. Ours depends on a few keys only."""
-    numbers, here = FixedPoint(2), arithmetic("fixed:2")
+    numbers, here = FixedPointFormat(2), find_arithmetic("fixed:2")
     for n in (16, 64):
-        exact = [numbers.quotient(k, n) * numbers.unit >= Fraction(1, 2) for k in range(n + 1)]
+        exact = [numbers.round_quotient(k, n) * numbers.unit >= Fraction(1, 2) for k in range(n + 1)]
         assert exact == [8 * k >= 3 * n for k in range(n + 1)]
         ours = []
         for k in range(n + 1):
-            values = here.numbers([[Fraction(int(j < k))] for j in range(n)])
+            values = here.convert([[Fraction(int(j < k))] for j in range(n)])
             chosen = np.ones((1, 1, n), dtype=bool)
-            ours.append(here.mean(chosen, Tensor(values.value[None])).value.ravel()[0])
+            ours.append(here.average(chosen, Tensor(values.value[None])).value.ravel()[0])
         assert ours == [ours[min(k, 4)] for k in range(n + 1)]
 
 
@@ -299,7 +299,7 @@ def test_the_constants_of_corollary_b_1_fail_for_3_to_9_positions() -> None:
 @pytest.mark.parametrize("count", [16, 64])
 def test_the_weights_of_lemma_4_1_grow_with_the_length(count: int) -> None:
     """Section 6: only activations need growing precision. With weights of F_4, softmax hardly prefers the target."""
-    largest = float(FixedPoint(4).largest)
+    largest = float(FixedPointFormat(4).largest)
     mu = [(sqrt(1 / n), sqrt(1 - 1 / n)) for n in range(1, count + 1)]
     target, other = mu[-1], mu[-2]
     nearness = 1 - (target[0] * other[0] + target[1] * other[1])
@@ -328,30 +328,30 @@ def least_inverse_temperature(bits: int, count: int, x_max: Fraction) -> float:
 @pytest.mark.parametrize("count", [1, 2, 16, 1024])
 def test_the_temperature_of_lemma_3_1_is_not_in_f_b(bits: int, count: int) -> None:
     """By (34), 1/τ > 2ᵇ even for the smallest x_max: τ is below 2⁻ᵇ, and 1/τ is above B_F. F_b' has both of ours."""
-    numbers = FixedPoint(bits)
+    numbers = FixedPointFormat(bits)
     for x_max in (numbers.unit, Fraction(1), numbers.largest):
         inverse = least_inverse_temperature(bits, count, x_max)
         assert inverse > 2**bits > numbers.largest
         power = Fraction(1 << ceil(log(inverse, 2)))
-        assert not numbers.holds(power)
-        assert not numbers.holds(1 / power)
-    inside = least_attention_bits(bits, count)
-    ours = Fraction(least_scale(bits, inside))
-    assert FixedPoint(inside).holds(ours)
-    assert FixedPoint(inside).holds(1 / ours)
+        assert not numbers.contains(power)
+        assert not numbers.contains(1 / power)
+    inside = min_attention_bits(bits, count)
+    ours = Fraction(min_scale(bits, inside))
+    assert FixedPointFormat(inside).contains(ours)
+    assert FixedPointFormat(inside).contains(1 / ours)
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4, 8])
 def test_no_temperature_rounds_an_average_at_a_midpoint_as_lemma_3_1_claims(bits: int) -> None:
     """Tied values 1 and 0, a value below the maximum by 2⁻ᵇ: the average is 1/2 unit, and softmax is beside it."""
-    numbers = FixedPoint(bits)
+    numbers = FixedPointFormat(bits)
 
     def rounded(weight: Fraction, third: int) -> int:
         """The average of 1 unit and 0 with weight 1 and of a third value, in units."""
-        return numbers.units((1 + weight * third) / (2 + weight) * numbers.unit)
+        return numbers.round((1 + weight * third) / (2 + weight) * numbers.unit)
 
     half = numbers.unit / 2
-    assert not numbers.holds(half)
+    assert not numbers.contains(half)
     hard = [rounded(Fraction(0), third) for third in (0, 1)]
     assert hard == [1, 1]
     inverse = 1 << ceil(log(least_inverse_temperature(bits, 3, numbers.largest), 2))
@@ -360,10 +360,10 @@ def test_no_temperature_rounds_an_average_at_a_midpoint_as_lemma_3_1_claims(bits
         error = half - numbers.unit / (2 + weight)
         assert 0 < error < numbers.unit / 4  # As step 3 asks.
         assert [rounded(weight, third) for third in (0, 1)] == [0, 1]
-    inside = least_attention_bits(bits, 3)
-    weight = Fraction(exp(-least_scale(bits, inside) / 2**bits))
+    inside = min_attention_bits(bits, 3)
+    weight = Fraction(exp(-min_scale(bits, inside) / 2**bits))
     assert weight > 0
-    assert FixedPoint(inside).units(weight) == 0  # The repair: both models average with weight 0.
+    assert FixedPointFormat(inside).round(weight) == 0  # The repair: both models average with weight 0.
 
 
 @pytest.mark.parametrize("bits", range(3, 20))
@@ -380,22 +380,22 @@ def test_layer_norm_amplifies_the_rounding_error_of_lemma_3_1_beyond_half_a_unit
     tiny = 2.0**-60
     assert norm(tiny) / tiny == pytest.approx(lipschitz)
     allowed = 2.0 ** -(bits + 2)
-    numbers = FixedPoint(bits)
+    numbers = FixedPointFormat(bits)
     assert norm(allowed) > 2.0 ** -(bits + 1)
-    assert numbers.units(Fraction(norm(allowed))) != numbers.units(Fraction(norm(0))) == 0
+    assert numbers.round(Fraction(norm(allowed))) != numbers.round(Fraction(norm(0))) == 0
     assert norm(allowed / lipschitz) < 2.0 ** -(bits + 1)
-    assert numbers.units(Fraction(norm(allowed / lipschitz))) == 0
+    assert numbers.round(Fraction(norm(allowed / lipschitz))) == 0
 
 
 @pytest.mark.parametrize("count", [2, 8, 30, 60])
 def test_attention_bits_stay_linear_for_polynomial_precision(count: int) -> None:
     """b = N and b = N²: keys below the maximum vanish, sums do not saturate, and b' - b is about log₂ b or log₂ N."""
     for bits in (count, count**2):
-        inside = least_attention_bits(bits, count)
-        scale = least_scale(bits, inside)
+        inside = min_attention_bits(bits, count)
+        scale = min_scale(bits, inside)
         assert Fraction(scale, 1 << bits) > log(2) * (inside + 1)
-        assert FixedPoint(inside).holds(Fraction(scale))
-        assert count * FixedPoint(bits).largest <= FixedPoint(inside).largest
+        assert FixedPointFormat(inside).contains(Fraction(scale))
+        assert count * FixedPointFormat(bits).largest <= FixedPointFormat(inside).largest
         assert inside <= bits + max(ceil(log(count, 2)), ceil(log(bits, 2)) + 3) <= 3 * bits
 
 
@@ -438,7 +438,7 @@ def test_the_evaluator_on_example_c_1_as_printed() -> None:
     for word in map("".join, product("01", repeat=3)):
         tokens = [*(f"x={bit}" for bit in word), "AND", *pairs[0], *pairs[1], "OR", *pairs[2], *pairs[3]]
         try:
-            said = engine.answers([[*tokens, *["□"] * (length - len(tokens))]], length)[0]
+            said = engine.predict([[*tokens, *["□"] * (length - len(tokens))]], length)[0]
             found[word] = said[tokens.index("OR")]
         except AmbiguousTokenError:
             found[word] = "undecided"
@@ -478,17 +478,17 @@ def test_the_padding_fields_of_41_match_inputs_as_well() -> None:
 def test_the_largest_number_less_nothing_is_the_largest_number() -> None:
     """A.1 says B_F - x ≠ B_F for x that are not negative; 0 is not."""
     for bits in range(1, 6):
-        numbers = FixedPoint(bits)
-        assert numbers.units(numbers.largest - 0) * numbers.unit == numbers.largest
-        assert numbers.units(numbers.largest - numbers.unit) * numbers.unit != numbers.largest
+        numbers = FixedPointFormat(bits)
+        assert numbers.round(numbers.largest - 0) * numbers.unit == numbers.largest
+        assert numbers.round(numbers.largest - numbers.unit) * numbers.unit != numbers.largest
 
 
 def test_one_coordinate_does_not_count_turns_in_constant_precision() -> None:
     """Theorem C.1 counts iterations in a coordinate: in F_2 it stops at 15/4, so that from turn 4 on all look alike."""
-    numbers = FixedPoint(2)
+    numbers = FixedPointFormat(2)
     counter, seen = Fraction(0), []
     for _ in range(8):
-        counter = numbers.units(counter + 1) * numbers.unit
+        counter = numbers.round(counter + 1) * numbers.unit
         seen.append(counter)
     assert seen[:4] == [1, 2, 3, Fraction(15, 4)]
     assert set(seen[3:]) == {Fraction(15, 4)}

@@ -28,10 +28,10 @@ import pytest
 
 import softmachine
 from softmachine.exports.folder import new_folder
-from softmachine.exports.manifest import seal
+from softmachine.exports.manifest import write_manifest
 from softmachine.support import files
 from softmachine.support.errors import UsageError
-from softmachine.support.files import Log, new_file, recover, write
+from softmachine.support.files import AppendOnlyFile, atomic_file, roll_back_interrupted, write_file
 
 SOURCES = Path(softmachine.__file__).parent
 SCRATCH = re.compile(r"\.softmachine\.\w{8}")
@@ -39,13 +39,13 @@ SCRATCH = re.compile(r"\.softmachine\.\w{8}")
 
 def write_late(path: Path) -> None:
     """Write a file after someone else has written one."""
-    with new_file(path) as scratch:
+    with atomic_file(path) as scratch:
         scratch.write_text("new")
         path.write_text("mine")
 
 
 def write_half(path: Path) -> None:
-    with new_file(path) as scratch:
+    with atomic_file(path) as scratch:
         scratch.write_text("half")
         raise ZeroDivisionError
 
@@ -56,7 +56,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_file_appears_whole_as_any_new_file_would(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("")
-    write(tmp_path / "file.txt", "new\n")
+    write_file(tmp_path / "file.txt", "new\n")
     assert (tmp_path / "file.txt").read_bytes() == b"new\n"
     assert names(tmp_path) == ["file.txt", "other"]
     modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("file.txt", "other")}
@@ -67,7 +67,7 @@ def test_content_is_text_bytes_or_parts(tmp_path: Path) -> None:
     parts: list[str | bytes | memoryview] = ["n", b"\xc3", memoryview(b"\xa9")]
     contents: list[str | bytes | list[str | bytes | memoryview]] = ["né", b"n\xc3\xa9", parts]
     for number, content in enumerate(contents):
-        write(tmp_path / str(number), content)
+        write_file(tmp_path / str(number), content)
         assert (tmp_path / str(number)).read_text(encoding="utf-8") == "né"
 
 
@@ -77,7 +77,7 @@ def test_nothing_that_is_there_is_overwritten_not_even_a_link_that_leads_nowhere
     (tmp_path / "link").symlink_to("nowhere")
     for name in ("file", "folder", "link"):
         with pytest.raises(UsageError, match="exists already"):
-            write(tmp_path / name, "new")
+            write_file(tmp_path / name, "new")
     assert names(tmp_path) == ["file", "folder", "link"]
     assert (tmp_path / "file").read_text() == "mine"
 
@@ -93,7 +93,7 @@ def test_a_file_that_appears_meanwhile_stays(tmp_path: Path, monkeypatch: pytest
         write_late(tmp_path / "file")
     assert names(tmp_path) == ["file"]
     assert (tmp_path / "file").read_text() == "mine"
-    write(tmp_path / "another", "new")
+    write_file(tmp_path / "another", "new")
     assert (tmp_path / "another").read_text() == "new"
 
 
@@ -106,7 +106,7 @@ def test_a_file_that_appears_at_the_last_moment_stays(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(os, "link", late)
     with pytest.raises(UsageError, match="File exists"):
-        write(path, "new")
+        write_file(path, "new")
     assert path.read_text() == "mine"
     assert names(tmp_path) == ["file"]
 
@@ -114,10 +114,10 @@ def test_a_file_that_appears_at_the_last_moment_stays(tmp_path: Path, monkeypatc
 def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         write_half(tmp_path / "file")
-    with pytest.raises(UsageError, match="No space left"), new_file(tmp_path / "file"):
+    with pytest.raises(UsageError, match="No space left"), atomic_file(tmp_path / "file"):
         raise OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(UsageError, match="there is no folder"):
-        write(tmp_path / "nowhere" / "file", "new")
+        write_file(tmp_path / "nowhere" / "file", "new")
     assert names(tmp_path) == []
 
 
@@ -125,11 +125,11 @@ def test_a_file_and_nothing_else_is_replaced_by_force(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     with pytest.raises(UsageError, match="--force to replace it"):
-        write(tmp_path / "file", "new", force=False)
+        write_file(tmp_path / "file", "new", force=False)
     with pytest.raises(UsageError, match="only files are replaced"):
-        write(tmp_path / "folder", "new", force=True)
+        write_file(tmp_path / "folder", "new", force=True)
     assert (tmp_path / "file").read_text() == "mine"
-    write(tmp_path / "file", "new", force=True)
+    write_file(tmp_path / "file", "new", force=True)
     assert (tmp_path / "file").read_text() == "new"
     assert names(tmp_path) == ["file", "folder"]
 
@@ -138,7 +138,7 @@ def test_of_a_link_the_file_is_replaced_that_it_leads_to(tmp_path: Path) -> None
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "file").write_text("old")
     (tmp_path / "link").symlink_to("deep/file")
-    write(tmp_path / "link", "new", force=True)
+    write_file(tmp_path / "link", "new", force=True)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "deep" / "file").read_text() == "new"
     assert names(tmp_path / "deep") == ["file"]
@@ -151,8 +151,8 @@ def test_an_error_inside_of_a_scratch_folder_is_reported_for_its_target(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UsageError) as refused, files.new_folder(tmp_path / "model") as new:
-        write(new / "file", "new")
+    with pytest.raises(UsageError) as refused, files.atomic_folder(tmp_path / "model") as new:
+        write_file(new / "file", "new")
     assert refused.value.message == f"cannot write {tmp_path / 'model'}: No space left on device"
 
 
@@ -193,7 +193,7 @@ def everything(folder: Path) -> dict[str, str]:
 def replace_folder(folder: Path) -> None:
     with new_folder(folder, force=True) as new:
         fill(new, NEW)
-        seal(new, {"format": "softmachine-map", "version": 2, "of": "new"})
+        write_manifest(new, {"format": "softmachine-map", "version": 2, "of": "new"})
 
 
 class Case:
@@ -218,7 +218,7 @@ class Case:
 
 class NewFile(Case):
     def write(self) -> None:
-        write(self.folder / "file", BIG)
+        write_file(self.folder / "file", BIG)
 
 
 class ReplacedFile(Case):
@@ -226,7 +226,7 @@ class ReplacedFile(Case):
         fill(self.folder, {"file": "old"})
 
     def write(self) -> None:
-        write(self.folder / "file", BIG, force=True)
+        write_file(self.folder / "file", BIG, force=True)
 
 
 class NewFolder(Case):
@@ -242,28 +242,28 @@ class EmptyFolder(Case):
         replace_folder(self.folder / "model")
 
     def restored(self) -> dict[str, str]:
-        recover(self.folder / "model")
+        roll_back_interrupted(self.folder / "model")
         return everything(self.folder)
 
 
 class ReplacedFolder(EmptyFolder):
     def prepare(self) -> None:
         fill(self.folder / "model", OLD)
-        seal(self.folder / "model", {"format": "softmachine-map", "version": 2, "of": "old"})
+        write_manifest(self.folder / "model", {"format": "softmachine-map", "version": 2, "of": "old"})
         fill(self.folder / "model", THEIRS)
 
 
 class AppendedLine(Case):
     def prepare(self) -> None:
-        Log(self.folder / "log", b"first\n").close()
+        AppendOnlyFile(self.folder / "log", b"first\n").close()
 
     def write(self) -> None:
-        with closing(Log(self.folder / "log", b"another\n")) as log:
+        with closing(AppendOnlyFile(self.folder / "log", b"another\n")) as log:
             assert list(log.lines()) == [b"first\n"]
             log.append(b"second\n")
 
     def restored(self) -> dict[str, str]:
-        with closing(Log(self.folder / "log", b"another\n")) as log:
+        with closing(AppendOnlyFile(self.folder / "log", b"another\n")) as log:
             return everything(self.folder) | {"log": b"".join(log.lines()).decode()}
 
 
@@ -272,7 +272,7 @@ class NewLog(AppendedLine):
         """There is none."""
 
     def write(self) -> None:
-        Log(self.folder / "log", b"first\n").close()
+        AppendOnlyFile(self.folder / "log", b"first\n").close()
 
     def restored(self) -> dict[str, str]:
         return everything(self.folder)
@@ -441,7 +441,7 @@ def test_a_full_disk_leaves_the_old(kind: type[Case], small_disk: Path, monkeypa
 
 
 def test_a_line_that_does_not_fit_on_the_disk_is_torn_and_ignored(small_disk: Path) -> None:
-    log = Log(small_disk / "log", b"first\n")
+    log = AppendOnlyFile(small_disk / "log", b"first\n")
     assert list(log.lines()) == [b"first\n"]
     with pytest.raises(UsageError, match="No space left on device"):
         log.append(BIG.encode() + b"\n")
@@ -495,7 +495,7 @@ def test_a_file_of_ours_may_become_a_folder_and_is_back_after_a_failure(
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", failing)
-    with pytest.raises(KeyboardInterrupt), files.new_folder(tmp_path, lambda: ["one"]) as new:
+    with pytest.raises(KeyboardInterrupt), files.atomic_folder(tmp_path, lambda: ["one"]) as new:
         fill(new, {"one/x": "new", "two/y": "new"})
     assert everything(tmp_path) == {"one": "old"}
     assert names(tmp_path) == ["one"]
@@ -513,10 +513,10 @@ def test_a_folder_that_another_process_is_writing_is_left_alone(tmp_path: Path) 
     scratch = scratch_folder(tmp_path, [["a.bin"], ["a.bin"], []])
     handle = os.open(scratch, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    recover(tmp_path)
+    roll_back_interrupted(tmp_path)
     assert everything(tmp_path) == {}
     os.close(handle)
-    recover(tmp_path)
+    roll_back_interrupted(tmp_path)
     assert everything(tmp_path) == {"a.bin": "old"}
     assert names(tmp_path) == ["a.bin"]
 
@@ -541,7 +541,7 @@ def test_a_list_of_moves_that_somebody_else_wrote_moves_nothing_elsewhere(tmp_pa
     fill(scratch, {"old/link/secret": "theirs", "old/secret": "theirs"})
     (tmp_path / "model" / "link").symlink_to(tmp_path / "other")
     with pytest.raises(UsageError, match="is damaged"):
-        recover(tmp_path / "model")
+        roll_back_interrupted(tmp_path / "model")
     assert (tmp_path / "secret").read_text() == (tmp_path / "other" / "secret").read_text() == "mine"
     assert (tmp_path / "empty").is_dir()
 
@@ -550,7 +550,7 @@ def test_a_file_that_cannot_be_moved_back_is_kept(tmp_path: Path) -> None:
     scratch = scratch_folder(tmp_path, [["a.bin"], [], []])
     fill(tmp_path, {"a.bin": "mine"})
     with pytest.raises(UsageError, match="the previous files are in"):
-        recover(tmp_path)
+        roll_back_interrupted(tmp_path)
     assert (tmp_path / "a.bin").read_text() == "mine"
     assert (scratch / "old" / "a.bin").read_text() == "old"
 
@@ -866,7 +866,7 @@ def test_whatever_a_library_writes_is_in_a_scratch_folder(action: str, tmp_path:
 def test_a_line_is_appended_after_the_last_whole_one_whether_or_not_the_lines_were_read(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"first\nsecond\ntorn")
-    log = files.Log(path, b"first\n")
+    log = files.AppendOnlyFile(path, b"first\n")
     log.append(b"third\n")
     assert next(iter(log.lines())) == b"first\n"
     log.append(b"fourth\n")

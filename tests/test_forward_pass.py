@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics.fixed_point import Fixed
+from softmachine.engines.numerics.fixed_point import FixedPointArithmetic
 from tests import forward_pass
 from tests.digests.cases import LEFT_OUT, REFUSED, Case
 from tests.digests.record import recorded
@@ -133,7 +133,7 @@ def test_the_dense_engine_computes_what_the_independent_forward_pass_computes(ke
         assert differences(found, dense(model.weights, tokens, length, arithmetic_of(model))) == []
         for bits, inner in PRECISIONS if model.weights.rooted is None else ():
             rounded = computed(folder, tokens, length, FixedPoint(bits, inner))
-            fixed = Fixed(bits, inner, round_weights=True)
+            fixed = FixedPointArithmetic(bits, inner, round_weights=True)
             assert differences(rounded, dense(model.weights, tokens, length, fixed)) == []
         positions += len(tokens)
     assert positions > 0
@@ -153,9 +153,9 @@ def test_the_forward_pass_imports_nothing_of_softmachine() -> None:
 def test_every_feature_and_relation_is_defined_in_the_forward_pass() -> None:
     from softmachine.theorems import all_theorems
     from softmachine.transformer.features import Relation
-    from softmachine.transformer.saved_features import FEATURES
+    from softmachine.transformer.saved_features import STANDARD_FEATURES
 
-    classes = {*FEATURES, *(found for theorem in all_theorems() for found in theorem.features)}
+    classes = {*STANDARD_FEATURES, *(found for theorem in all_theorems() for found in theorem.features)}
     relations = {found.stored_name for found in classes if issubclass(found, Relation)}
     assert forward_pass.RELATIONS.keys() == relations
     assert forward_pass.FEATURES.keys() == {found.stored_name for found in classes} - relations

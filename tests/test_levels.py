@@ -77,7 +77,7 @@ def test_interpreter(case: Case) -> None:
     codec = case.model.codec
     for word, expected in case.examples:
         said = [token or "" for token in codec.expected(word, MOST)]
-        assert summarise(codec.read(word, said)) == expected, word
+        assert summarise(codec.parse_run(word, said)) == expected, word
 
 
 @every_case
@@ -117,9 +117,9 @@ def is_jitted_quickly(case: Case) -> bool:
 
 def why_not_fast(case: Case, model: Model) -> str | None:
     """The reason why the fast engine does not support a model, if any."""
-    if not model.weights.causal:
+    if not model.weights.is_causal:
         return "is an encoder"
-    if model.weights.rooted:
+    if model.weights.first_group_normalised_unit:
         return "is a layer norm of several"
     if (case.theorem, case.attention) in LARGE_AND_SOFT:
         return "is a softmax, and the model is too large to prove"
@@ -147,7 +147,7 @@ def test_saved_and_loaded(case: Case, tmp_path: Path) -> None:
     again = sm.load(tmp_path / "model")
     assert isinstance(again, Model)
     assert again == case.model
-    assert (again.theorem, again.length, again.codec) == (case_theorem(case), case.length, case.model.codec)
+    assert (again.theorem, again.context, again.codec) == (case_theorem(case), case.length, case.model.codec)
 
 
 def case_theorem(case: Case) -> sm.Theorem:
@@ -158,7 +158,7 @@ def case_theorem(case: Case) -> sm.Theorem:
 def test_stock_checkpoint(case: Case) -> None:
     """The tensors of an exported checkpoint, evaluated with NumPy."""
     model = checkpoint_model(case.model.source, case.theorem, case.positions, "onnx")
-    lowered = lower(model, case.positions, ahead=not isinstance(model.codec, DecoderCodec))
+    lowered = lower(model, case.positions, bidirectional=not isinstance(model.codec, DecoderCodec))
     for word, _ in case.examples:
         prompt, said = model.codec.prompt(word), tuple(model.codec.expected(word, MOST))
         tokens, begin = read(model.codec, prompt, said)

@@ -10,7 +10,7 @@ import pytest
 import softmachine as sm
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.testing import load_as
-from softmachine.theorems import all_theorems, theorem_for, theorem_named, theorems_for
+from softmachine.theorems import all_theorems, applicable_theorems, find_theorem, get_theorem
 from tests.models import model_of
 
 
@@ -21,8 +21,8 @@ def machine() -> sm.TuringMachine:
 def test_a_model_knows_its_source_its_theorem_and_its_name() -> None:
     model = model_of("increment")
     assert model.source == machine()
-    assert model.theorem is theorem_named("turing-average-hard")
-    assert (model.name, model.attention, model.length) == ("increment", "hard", None)
+    assert model.theorem is get_theorem("turing-average-hard")
+    assert (model.name, model.attention, model.context) == ("increment", "hard", None)
     assert str(model) == str(model.weights)
     assert model._repr_html_() == model.weights._repr_html_()
 
@@ -31,7 +31,7 @@ def test_a_model_is_a_value() -> None:
     assert sm.compile("increment") == sm.compile(machine())
     assert sm.compile("increment") != sm.compile("parity")
     with pytest.raises(FrozenInstanceError):
-        model_of("increment").length = 5  # type: ignore[misc]
+        model_of("increment").context = 5  # type: ignore[misc]
 
 
 def test_a_model_is_compiled_as_it_is() -> None:
@@ -46,8 +46,8 @@ def test_a_model_is_compiled_as_it_is() -> None:
 
 
 def test_a_length_belongs_to_the_model_only_if_the_weights_depend_on_it() -> None:
-    assert sm.compile("increment", length=9).length is None
-    assert model_of("increment", "turing-residue-address", length=32).length == 32
+    assert sm.compile("increment", length=9).context is None
+    assert model_of("increment", "turing-residue-address", length=32).context == 32
     with pytest.raises(ConstructionError, match="depend on a length"):
         sm.compile("increment", "turing-residue-address")
 
@@ -62,30 +62,30 @@ def test_theorems_are_found_by_name_and_by_source() -> None:
     names = [theorem.name for theorem in all_theorems()]
     assert len(names) == len(set(names)) >= 25
     for theorem in all_theorems():
-        assert theorem_named(theorem.name) is theorem
-        assert theorem.text
+        assert get_theorem(theorem.name) is theorem
+        assert theorem.documentation
         assert theorem.steps
         assert "\n" not in theorem.statement
-    assert theorems_for(machine())[0] is theorem_for(machine()) is theorem_named("turing-average-hard")
-    assert {theorem.language for theorem in theorems_for(machine())} == {"turing"}
-    assert theorems_for("a text") == ()
-    assert theorem_named("chapter-9") is None
+    assert applicable_theorems(machine())[0] is find_theorem(machine()) is get_theorem("turing-average-hard")
+    assert {theorem.language for theorem in applicable_theorems(machine())} == {"turing"}
+    assert applicable_theorems("a text") == ()
+    assert get_theorem("chapter-9") is None
 
 
 def test_a_theorem_that_does_not_apply_is_refused_with_those_that_do() -> None:
     with pytest.raises(ConstructionError, match=r"(?s)applies to TuringMachine.*turing-average-hard"):
-        theorem_for(machine(), "srasp")
+        find_theorem(machine(), "srasp")
 
 
 def test_a_theorem_of_ones_own_is_taken_as_it_is() -> None:
-    theorem = theorem_named("turing-average-hard")
+    theorem = get_theorem("turing-average-hard")
     assert theorem is not None
     own = replace(theorem, name="own")
     model = sm.compile(machine(), own)
     assert model.theorem is own
     assert sm.run(model, "11").output == "100"
     with pytest.raises(ConstructionError, match="does not define soft attention"):
-        own.attention("soft")
+        own.choose_attention("soft")
 
 
 @pytest.mark.parametrize(("source", "word", "last"), [("palindrome", "abba", 20), ("Q_a since Q_b", "abba", 4)])
@@ -97,4 +97,4 @@ def test_beyond_the_certified_length_every_answer_says_so(source: str, word: str
             run = sm.run(each, word)
             assert run.accepted
             assert any("beyond the certified length" in note for note in run.notes) == beyond
-            assert ("beyond the certified length" in run.summary()) == beyond
+            assert ("beyond the certified length" in run.format_summary()) == beyond

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from softmachine.support import token_array as coded
-from softmachine.support.token_array import Coded, Packed
+from softmachine.support.token_array import CodeArray, CompressedSequence
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coded, "BLOCK", 64)
-    monkeypatch.setattr(coded, "PIECE", 16)
+    monkeypatch.setattr(coded, "BLOCK_SIZE", 64)
+    monkeypatch.setattr(coded, "CHUNK_SIZE", 16)
 
 
 @pytest.mark.parametrize("count", [2, 300])
@@ -23,7 +23,7 @@ def test_packed_sequences_are_what_was_put_in(length: int, count: int) -> None:
     chance = random.Random(length)
     names = [f"x{k}" for k in range(count)]
     codes = [chance.randrange(count) for _ in range(length)]
-    packed: Packed[str] = Packed(names)
+    packed: CompressedSequence[str] = CompressedSequence(names)
     done = 0
     while done < length:
         step = chance.randint(1, 90)
@@ -32,7 +32,7 @@ def test_packed_sequences_are_what_was_put_in(length: int, count: int) -> None:
     right = [names[code] for code in codes]
     assert list(packed) == right
     assert len(packed) == length
-    assert packed == tuple(right) == Coded(np.array(codes, dtype=np.int64), names)
+    assert packed == tuple(right) == CodeArray(np.array(codes, dtype=np.int64), names)
     for _ in range(40):
         start, end = (chance.choice([None, chance.randint(-210, 210)]) for _ in range(2))
         cut = slice(start, end, chance.choice([None, 1, 3, -1, -2]))
@@ -42,11 +42,11 @@ def test_packed_sequences_are_what_was_put_in(length: int, count: int) -> None:
     for index in (length, -length - 1):
         with pytest.raises(IndexError):
             packed[index]
-    assert packed.used() == set(codes)
+    assert packed.used_codes() == set(codes)
 
 
 def test_a_copy_stays_as_it_is() -> None:
-    packed: Packed[str] = Packed(["a", "b"])
+    packed: CompressedSequence[str] = CompressedSequence(["a", "b"])
     packed.extend(np.zeros(100, dtype=np.int64))
     twin = packed.copy()
     packed.extend(np.ones(100, dtype=np.int64))
@@ -55,13 +55,13 @@ def test_a_copy_stays_as_it_is() -> None:
 
 
 def test_what_means_something_is_chosen() -> None:
-    packed: Packed[str] = Packed(["1", "x", "3"])
+    packed: CompressedSequence[str] = CompressedSequence(["1", "x", "3"])
     packed.extend(np.array([0, 1, 2] * 50))
-    assert list(packed.chosen(lambda name: int(name) if name.isdigit() else None)) == [1, 3] * 50
-    assert list(packed.chosen(lambda _: None)) == []
+    assert list(packed.map_items(lambda name: int(name) if name.isdigit() else None)) == [1, 3] * 50
+    assert list(packed.map_items(lambda _: None)) == []
 
 
 def test_packed_sequences_are_small() -> None:
-    packed: Packed[str] = Packed(["a", "b"])
+    packed: CompressedSequence[str] = CompressedSequence(["a", "b"])
     packed.extend(np.zeros(64 * 100, dtype=np.int64))
-    assert packed.size < 64 * 100 / 3
+    assert packed.memory_bytes < 64 * 100 / 3

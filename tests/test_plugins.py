@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from softmachine.cli import main
-from softmachine.support.plugins import Shelf
+from softmachine.support.plugins import Registry
 
 LIGHT = "\nLAMP = 'light'\n"
 BROKEN = "raise RuntimeError('no\\npower')\n"
@@ -36,26 +36,26 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(Shelf, "problems", [])
+    monkeypatch.setattr(Registry, "problems", [])
     yield tmp_path
     for module in [name for name in sys.modules if name.partition(".")[0] in ("house", "garden", "shed")]:
         del sys.modules[module]
 
 
-def lamps(pattern: str = "*/*.py", group: str = "house.lamps", main: str = "__init__.py") -> Shelf[str]:
-    return Shelf(str, attribute="LAMP", package="house", pattern=pattern, group=group, main=(main,))
+def lamps(pattern: str = "*/*.py", group: str = "house.lamps", main: str = "__init__.py") -> Registry[str]:
+    return Registry(str, attribute="LAMP", package="house", pattern=pattern, group=group, main_files=(main,))
 
 
 @pytest.mark.usefixtures("house")
 def test_a_part_is_named_after_its_module_or_its_folder() -> None:
-    assert lamps(group="none").all() == {"attic": "dim", "floor_lamp": "bright", "theorem": "light"}
-    assert lamps("*/theorem.py", "none", main="theorem.py").all() == {"hall": "light"}
+    assert lamps(group="none").load_by_name() == {"attic": "dim", "floor_lamp": "bright", "theorem": "light"}
+    assert lamps("*/theorem.py", "none", main="theorem.py").load_by_name() == {"hall": "light"}
 
 
 @pytest.mark.usefixtures("house")
 def test_only_the_module_that_is_asked_for_is_imported() -> None:
     shelf = lamps()
-    assert shelf.mentioning(".floor") == ("floor_lamp",)
+    assert shelf.modules_containing(".floor") == ("floor_lamp",)
     assert "attic" in shelf.names()
     assert not any(name.startswith("house.") for name in sys.modules)
     assert shelf.get("floor-lamp") == shelf.get("floor.lamp") == "bright"
@@ -81,7 +81,7 @@ def test_the_command_line_warns_once_of_what_cannot_be_used(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        Shelf, "problems", ["'rasp' of softmachine.formats (rasp) cannot be used: it is not of type Format"]
+        Registry, "problems", ["'rasp' of softmachine.formats (rasp) cannot be used: it is not of type Format"]
     )
     for lines in (["warning: 'rasp' of softmachine.formats (rasp) cannot be used: it is not of type Format"], []):
         assert main(["zoo", "palindrome"]) == 0

@@ -68,6 +68,6 @@ def test_control_characters_are_escaped_in_the_text_of_a_run() -> None:
     first = {machine: "     0  s          [a] \\x1b  \\n  \\t", copy: "a  \\x1b  \\n  \\t"}
     for source, line in first.items():
         run = sm.run(source, symbols)
-        assert run.text().splitlines()[0] == line
-        for text in (*run.text().splitlines(), repr(run)):
+        assert run.format().splitlines()[0] == line
+        for text in (*run.format().splitlines(), repr(run)):
             assert text.isprintable()

@@ -7,38 +7,41 @@ import math
 import pytest
 
 import softmachine as sm
-from softmachine.engines.check import Sweep
-from softmachine.engines.inputs import FEW, count_words
+from softmachine.engines.check import InputSelection
+from softmachine.engines.inputs import MAX_DEFAULT_INPUTS, count_words
 from softmachine.support.errors import UsageError
 
 
 def test_every_input_up_to_a_length_or_all_of_the_one_length() -> None:
     palindrome, adder = sm.compile("palindrome"), sm.compile("full-adder")
-    few = Sweep.of(palindrome, up_to=2, sample=None, length=None)
-    assert ["".join(word) for word in few.words_from(0)] == ["", "a", "b", "aa", "ab", "ba", "bb"]
+    few = InputSelection.choose(palindrome, up_to=2, sample=None, length=None)
+    assert ["".join(word) for word in few.iterate_from(0)] == ["", "a", "b", "aa", "ab", "ba", "bb"]
     assert few.total == 7
-    assert Sweep.of(adder, up_to=None, sample=None, length=None).total == 8
-    assert Sweep.of(adder, up_to=5, sample=None, length=None).total == 8
+    assert InputSelection.choose(adder, up_to=None, sample=None, length=None).total == 8
+    assert InputSelection.choose(adder, up_to=5, sample=None, length=None).total == 8
 
 
 def test_what_does_not_say_which_inputs_is_refused() -> None:
     palindrome, adder = sm.compile("palindrome"), sm.compile("full-adder")
     for up_to, sample, length in ((None, None, None), (None, None, 3), (None, 3, None)):
         with pytest.raises(UsageError, match="choose the inputs"):
-            Sweep.of(palindrome, up_to=up_to, sample=sample, length=length)
+            InputSelection.choose(palindrome, up_to=up_to, sample=sample, length=length)
     with pytest.raises(UsageError, match="random inputs, not both"):
-        Sweep.of(palindrome, up_to=3, sample=3, length=None)
+        InputSelection.choose(palindrome, up_to=3, sample=3, length=None)
     with pytest.raises(UsageError, match="--length is for random inputs"):
-        Sweep.of(palindrome, up_to=3, sample=None, length=3)
+        InputSelection.choose(palindrome, up_to=3, sample=None, length=3)
     with pytest.raises(UsageError, match="none up to length 2"):
-        Sweep.of(adder, up_to=2, sample=None, length=None)
+        InputSelection.choose(adder, up_to=2, sample=None, length=None)
     with pytest.raises(UsageError, match="'up_to': -1 is less than 0"):
         sm.check("palindrome", up_to=-1)
 
 
 def test_other_random_inputs_have_another_seed() -> None:
     model = sm.compile("increment")
-    some = [list(Sweep.of(model, up_to=None, sample=5, length=9, seed=seed).words_from(0)) for seed in (0, 0, 1)]
+    some = [
+        list(InputSelection.choose(model, up_to=None, sample=5, length=9, seed=seed).iterate_from(0))
+        for seed in (0, 0, 1)
+    ]
     assert some[0] == some[1] != some[2]
 
 
@@ -46,7 +49,7 @@ def test_too_many_inputs_are_not_counted() -> None:
     codec = sm.compile("palindrome").codec
     assert count_words(codec, range(13)) == 2**13 - 1
     assert count_words(codec, range(200)) == math.inf
-    assert FEW < 2**13
+    assert MAX_DEFAULT_INPUTS < 2**13
 
 
 @pytest.mark.parametrize(

@@ -13,22 +13,24 @@ from hypothesis import strategies as st
 
 import softmachine as sm
 from softmachine.languages import counter, formats, zoo
-from softmachine.languages.circuit import Circuit, equivalent
-from softmachine.languages.turing import Configuration, Reason, Rule, TuringMachine, execute, step
-from softmachine.languages.zoo import Entry, Sample
+from softmachine.languages.circuit import Circuit, are_equivalent
+from softmachine.languages.turing import Configuration, Rule, TuringMachine, TuringStopReason, execute, next_action
+from softmachine.languages.zoo import SampleRun, ZooEntry
 from softmachine.support.text import did_you_mean
 from softmachine.testing import load_as, strings
 from tests.models import model_of
 
-ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("turing/")}
+ENTRIES = {entry.name: entry for entry in zoo.list_entries() if entry.file.startswith("turing/")}
 """The Turing machines."""
-COUNTERS = [entry for entry in zoo.entries() if entry.file.startswith("counter/")]
+COUNTERS = [entry for entry in zoo.list_entries() if entry.file.startswith("counter/")]
 """The counter machines."""
-COUNTING = [entry for entry in zoo.entries() if entry.file.startswith("crasp/")]
+COUNTING = [entry for entry in zoo.list_entries() if entry.file.startswith("crasp/")]
 """The programs that count; tests/languages/crasp/test_zoo_programs.py is about them."""
-RASP = [entry for entry in zoo.entries() if entry.file.startswith("rasp/")]
+RASP = [entry for entry in zoo.list_entries() if entry.file.startswith("rasp/")]
 """RASP programs; tests/languages/rasp/test_zoo_programs.py is about them."""
-OTHERS = [entry for entry in zoo.entries() if entry.name not in ENTRIES and entry not in COUNTERS + COUNTING + RASP]
+OTHERS = [
+    entry for entry in zoo.list_entries() if entry.name not in ENTRIES and entry not in COUNTERS + COUNTING + RASP
+]
 """Formulas and programs."""
 SAMPLES = [pytest.param(entry, sample, id=f"{entry.name} {sample.input!r}") for entry in ENTRIES.values()
            for sample in entry.samples]  # fmt: skip
@@ -50,14 +52,14 @@ def test_the_index_lists_every_file_and_every_name_once() -> None:
     folder = Path(zoo.__file__).parent
     rooms = ("turing", "temporal", "srasp", "counter", "crasp", "rasp", "circuits", "graphs", "families", "logspace")
     files = sorted(f"{room}/{path.name}" for room in rooms for path in (folder / room).iterdir())
-    assert sorted(entry.file for entry in zoo.entries()) == files
-    assert len({entry.name for entry in zoo.entries()}) == len(zoo.entries())
+    assert sorted(entry.file for entry in zoo.list_entries()) == files
+    assert len({entry.name for entry in zoo.list_entries()}) == len(zoo.list_entries())
     assert len(ENTRIES) >= 24
 
 
 @pytest.mark.parametrize("entry", OTHERS, ids=[entry.name for entry in OTHERS])
 @pytest.mark.parametrize("attention", ["hard", "soft"])
-def test_formulas_and_programs_do_what_the_index_says(entry: Entry, attention: str) -> None:
+def test_formulas_and_programs_do_what_the_index_says(entry: ZooEntry, attention: str) -> None:
     of_one_length = entry.file.startswith(("families/", "logspace/"))
     for sample in entry.samples:
         length = len(sample.input) if of_one_length else None
@@ -66,14 +68,14 @@ def test_formulas_and_programs_do_what_the_index_says(entry: Entry, attention: s
 
 
 @pytest.mark.parametrize("entry", COUNTING, ids=[entry.name for entry in COUNTING])
-def test_counting_programs_do_in_a_decoder_what_the_index_says(entry: Entry) -> None:
+def test_counting_programs_do_in_a_decoder_what_the_index_says(entry: ZooEntry) -> None:
     model = sm.compile(entry.name)
     for sample in sorted(entry.samples, key=lambda sample: len(sample.input))[:6]:
         assert sm.run(model, sample.input).verdict == sample.verdict
 
 
 @pytest.mark.parametrize("entry", COUNTERS, ids=[entry.name for entry in COUNTERS])
-def test_counter_machines_do_what_the_index_says(entry: Entry) -> None:
+def test_counter_machines_do_what_the_index_says(entry: ZooEntry) -> None:
     described = entry.load()
     assert isinstance(described, counter.CounterMachine)
     model = sm.compile(described)
@@ -84,22 +86,22 @@ def test_counter_machines_do_what_the_index_says(entry: Entry) -> None:
         assert (run.verdict, run.steps) == (sample.verdict, sample.steps)
     assert "" in {sample.input for sample in entry.samples}
     assert {sample.verdict for sample in entry.samples} == {"accept", "reject"}
-    assert formats.recognise(entry.read()) == "counter"
+    assert formats.recognise(entry.read_text()) == "counter"
     assert counter.parse(counter.to_text(described), name=entry.name) == described
 
 
 @pytest.mark.parametrize("entry", OTHERS + COUNTING, ids=[entry.name for entry in OTHERS + COUNTING])
-def test_formulas_and_programs_survive_the_way_through_reader_and_writer(entry: Entry) -> None:
-    form = formats.formats()[formats.recognise(entry.read(), filename=entry.file)]
+def test_formulas_and_programs_survive_the_way_through_reader_and_writer(entry: ZooEntry) -> None:
+    form = formats.formats()[formats.recognise(entry.read_text(), filename=entry.file)]
     loaded, again = entry.load(), form.parse(form.to_text(entry.load()), name=entry.name)
     if isinstance(loaded, Circuit) and isinstance(again, Circuit):  # some formats know no names
-        assert equivalent(loaded, again, samples=1 << 10)
+        assert are_equivalent(loaded, again, samples=1 << 10)
     else:
         assert again == loaded
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
-def test_an_entry_has_a_name_for_the_command_line_and_one_line_about_it(entry: Entry) -> None:
+def test_an_entry_has_a_name_for_the_command_line_and_one_line_about_it(entry: ZooEntry) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", entry.name)
     assert Path(entry.file).stem == entry.name == entry.load().name
     assert entry.about
@@ -108,7 +110,7 @@ def test_an_entry_has_a_name_for_the_command_line_and_one_line_about_it(entry: E
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
-def test_a_machine_that_takes_inputs_has_three_samples_with_the_empty_word_among_them(entry: Entry) -> None:
+def test_a_machine_that_takes_inputs_has_three_samples_with_the_empty_word_among_them(entry: ZooEntry) -> None:
     inputs = {sample.input for sample in entry.samples}
     if entry.load().alphabet and not entry.name.startswith("busy-beaver"):
         assert len(entry.samples) >= 3
@@ -118,7 +120,7 @@ def test_a_machine_that_takes_inputs_has_three_samples_with_the_empty_word_among
 
 
 @pytest.mark.parametrize(("entry", "sample"), SAMPLES)
-def test_the_reference_interpreter_agrees_with_every_sample(entry: Entry, sample: Sample) -> None:
+def test_the_reference_interpreter_agrees_with_every_sample(entry: ZooEntry, sample: SampleRun) -> None:
     result = execute(machine(entry.name), sample.input, max_steps=sample.max_steps or 100_000_000)
     assert (result.verdict, result.steps) == (sample.verdict, sample.steps)
     assert sample.output in (result.output, None)
@@ -131,9 +133,9 @@ def test_an_output_is_left_out_only_if_it_is_long() -> None:
 
 
 def test_names_are_found_and_others_are_not() -> None:
-    assert zoo.find("palindrome") is ENTRIES["palindrome"]
-    assert zoo.find("palindrom") is None
-    assert zoo.find("") is None
+    assert zoo.find_entry("palindrome") is ENTRIES["palindrome"]
+    assert zoo.find_entry("palindrom") is None
+    assert zoo.find_entry("") is None
 
 
 def test_similar_names_are_suggested() -> None:
@@ -147,8 +149,8 @@ def test_similar_names_are_suggested() -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
-def test_a_file_survives_the_way_through_reader_and_writer(entry: Entry) -> None:
-    form = formats.formats()[formats.recognise(entry.read(), filename=entry.file)]
+def test_a_file_survives_the_way_through_reader_and_writer(entry: ZooEntry) -> None:
+    form = formats.formats()[formats.recognise(entry.read_text(), filename=entry.file)]
     original, again = machine(entry.name), form.parse(form.to_text(entry.load()), name=entry.name)
     assert isinstance(again, TuringMachine)
     assert again == original
@@ -156,14 +158,14 @@ def test_a_file_survives_the_way_through_reader_and_writer(entry: Entry) -> None
 
 
 @pytest.mark.parametrize("entry", [entry for entry in ENTRIES.values() if not entry.file.endswith(".yaml")])
-def test_a_file_without_comments_is_what_our_writer_writes(entry: Entry) -> None:
-    form = formats.formats()[formats.recognise(entry.read(), filename=entry.file)]
-    assert entry.read().strip() == form.to_text(entry.load()).strip()
+def test_a_file_without_comments_is_what_our_writer_writes(entry: ZooEntry) -> None:
+    form = formats.formats()[formats.recognise(entry.read_text(), filename=entry.file)]
+    assert entry.read_text().strip() == form.to_text(entry.load()).strip()
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
-def test_a_format_is_recognised_without_the_name_of_the_file(entry: Entry) -> None:
-    assert formats.recognise(entry.read()) == formats.recognise(entry.read(), filename=entry.file)
+def test_a_format_is_recognised_without_the_name_of_the_file(entry: ZooEntry) -> None:
+    assert formats.recognise(entry.read_text()) == formats.recognise(entry.read_text(), filename=entry.file)
 
 
 # What the machines compute, in plain Python
@@ -350,8 +352,8 @@ def test_sipsers_machine_runs_on_two_ones_as_in_the_book() -> None:
 
 
 def test_a_difference_below_zero_runs_into_the_left_end() -> None:
-    assert execute(machine("unary-subtraction"), "1-11").reason is Reason.LEFT_END
-    assert execute(machine("unary-subtraction"), "11").reason is Reason.NO_RULE
+    assert execute(machine("unary-subtraction"), "1-11").reason is TuringStopReason.LEFT_END
+    assert execute(machine("unary-subtraction"), "11").reason is TuringStopReason.NO_RULE
 
 
 @pytest.mark.parametrize(
@@ -375,15 +377,17 @@ def moments(name: str, word: str, is_one: Callable[[Configuration], bool]) -> It
     configuration = Configuration.initial(machine(name), word)
     while True:
         if is_one(configuration):
-            yield "".join(configuration.tapes[0].symbols)
-        action = step(machine(name), configuration)
-        assert not isinstance(action, Reason)
+            yield "".join(configuration.tape_contents[0].symbols)
+        action = next_action(machine(name), configuration)
+        assert not isinstance(action, TuringStopReason)
         configuration.apply(action)
 
 
 @pytest.mark.parametrize("word", ["", "0", "1", "0110", "111"])
 def test_the_counter_counts(word: str) -> None:
-    at_the_end = moments("binary-counter", word, lambda moment: moment.state == "right" and moment.read() == ("_",))
+    at_the_end = moments(
+        "binary-counter", word, lambda moment: moment.state == "right" and moment.read_symbols() == ("_",)
+    )
     counted = [number(digits) for digits in islice(at_the_end, 200)]
     assert counted == list(range(number(word), number(word) + 200))
 
@@ -415,7 +419,7 @@ def encoded(described: TuringMachine) -> str:
     rows = [described.start, *(state for state in described.states if state not in {described.start, *ends})]
 
     def rule(state: str, symbol: str) -> str:
-        found = described.rule(state, (symbol,))
+        found = described.find_rule(state, (symbol,))
         if found is None:
             return ""
         strokes = 0 if found.next in ends else rows.index(found.next) + 1
@@ -447,11 +451,11 @@ def tape_left_by(described: TuringMachine, word: str, max_steps: int) -> str | N
     """What a machine makes of a word that may have blanks in it; None if it does not stop."""
     configuration = Configuration.initial(described, "")
     configuration.cells[0] = dict(enumerate(word))
-    while not isinstance(action := step(described, configuration), Reason):
+    while not isinstance(action := next_action(described, configuration), TuringStopReason):
         if configuration.steps == max_steps:
             return None
         configuration.apply(action)
-    return "".join(configuration.tapes[0].symbols)
+    return "".join(configuration.tape_contents[0].symbols)
 
 
 def test_the_encoding_is_the_one_of_the_documentation() -> None:

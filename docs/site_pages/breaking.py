@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import softmachine as sm
 from site_pages.colours import AMBER, GREY, PALE, RED, TEAL, shade
-from softmachine.certify.certificate import with_softmax
+from softmachine.certify.certificate import replace_by_softmax
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.inspection.svg import Picture
@@ -23,7 +23,7 @@ def draw_error_rates() -> Picture:
     hard = sm.compile("palindrome")
     program = hard.theorem.signals(hard.codec, "hard")
     certified = sm.certificate(hard, length=CERTIFIED_LENGTH).sharpness
-    wrong = {scale: _error_rate(hard, with_softmax(program, scale)) for scale in SCALES}
+    wrong = {scale: _error_rate(hard, replace_by_softmax(program, scale)) for scale in SCALES}
     drawing = Drawing("Wrong at small scales, right in between, proven from the certified scale on")
     drawing.text(LEFT, 24, f"words up to length {CHECKED_LENGTH} with wrong output", colour=GREY)
     drawing.box(_x(certified), LOW - HIGH, _x(SCALES[-1] + 1) - _x(certified), HIGH, fill=shade(0.12), edge=0)
@@ -40,7 +40,7 @@ def draw_error_rates() -> Picture:
     drawing.text(_x(right) + 8, LOW - 28, "all words of the check are right,", colour=AMBER)
     drawing.text(_x(right) + 8, LOW - 11, "without proof", colour=AMBER)
     drawing.text(LEFT, LOW + 40, "scale · gap", colour=GREY)
-    return drawing.picture()
+    return drawing.to_picture()
 
 
 def _x(scale: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from site_pages.markdown import fenced, joined, section, table
+from site_pages.markdown import fenced, join_parts, section, table
 from softmachine.cli.app import COMMANDS, GROUPS, command
 
 
@@ -31,7 +31,7 @@ def _index(whole: Any) -> str:
         "Every command has `--help`, `--json` and `--quiet`; `softmachine --install-completion` adds shell completion.",
         fenced(_examples(whole.epilog), "sh"),
     ]
-    return joined(parts)
+    return join_parts(parts)
 
 
 def _page(name: str, each: Any) -> str:
@@ -53,7 +53,7 @@ def _page(name: str, each: Any) -> str:
         section("Arguments", table(("argument", "is"), rows) if rows else ""),
         *(section(title, table(("option", "does"), rows)) for title, rows in panels.items()),
     ]
-    return joined(parts)
+    return join_parts(parts)
 
 
 def _plain(text: str | None) -> str:

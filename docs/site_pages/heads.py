@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import exp
 
 import softmachine as sm
-from softmachine.transformer.head_view import Enclosure, Number
+from softmachine.transformer.head_view import EnclosedNumber, Enclosure
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class HeadScores:
 def compute_scores(source: str, word: str, head: str) -> HeadScores:
     """Compute the scores of a head of a decoder in the run on an input."""
     inside = sm.inspect(sm.run(source, word))
-    moments = [*inside.moments(range(len(inside)))]
+    moments = [*inside.at_positions(range(len(inside)))]
     scores = (moment.head(head).scores.values() for moment in moments)
     return HeadScores(
         tuple(moment.token for moment in moments), tuple(tuple(map(_require_exact, row)) for row in scores)
     )
 
 
-def _require_exact(number: Number) -> Fraction:
+def _require_exact(number: EnclosedNumber) -> Fraction:
     if isinstance(number, Enclosure):
         raise TypeError("pictures need hard attention, whose scores are rational")
     return number

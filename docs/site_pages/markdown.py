@@ -25,7 +25,7 @@ def fenced(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
-def joined(parts: Iterable[str]) -> str:
+def join_parts(parts: Iterable[str]) -> str:
     """Join the parts of a page that are not empty by blank lines."""
     return "\n\n".join(part for part in parts if part) + "\n"
 

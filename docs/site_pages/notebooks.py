@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from site_pages.markdown import fenced, joined, table
+from site_pages.markdown import fenced, join_parts, table
 
 FOLDER = Path(__file__).parents[2] / "examples"
 
@@ -22,7 +22,7 @@ def pages() -> dict[str, str]:
         "They are in `examples/`. A test runs every cell and compares the output.",
         table(("notebook", "file"), rows),
     ]
-    return {"index": joined(index), **{name: _page(name, book) for name, book in notebooks.items()}}
+    return {"index": join_parts(index), **{name: _page(name, book) for name, book in notebooks.items()}}
 
 
 def _title(notebook: Any) -> str:
@@ -33,7 +33,7 @@ def _page(name: str, notebook: Any) -> str:
     first, *rest = [part for cell in notebook["cells"] for part in _cell(cell)]
     title, _, text = first.partition("\n")
     note = f"*This page is the notebook `examples/{name}.ipynb`.*"
-    return joined([title, text.strip(), note, *rest])
+    return join_parts([title, text.strip(), note, *rest])
 
 
 def _cell(cell: Any) -> list[str]:

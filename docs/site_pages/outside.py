@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from posixpath import dirname, join, normpath, relpath
 
-from site_pages.markdown import fenced, joined
+from site_pages.markdown import fenced, join_parts
 
 ROOT = Path(__file__).parents[2]
 FOLDER = "repository"
@@ -71,10 +71,10 @@ def _page(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     if path.is_file():
         name = path.relative_to(ROOT).as_posix()
-        return joined([f"# `{name}`", fenced(path.read_text(encoding="utf-8"), path.suffix[1:])])
+        return join_parts([f"# `{name}`", fenced(path.read_text(encoding="utf-8"), path.suffix[1:])])
     parts = [(path / "README.md").read_text(encoding="utf-8")]
     for file in (path / "pyproject.toml", *sorted((path / "src").rglob("*.py"))):
         text = file.read_text(encoding="utf-8")
         if text.count("\n") > 1:
             parts += [f"## `{file.relative_to(path).as_posix()}`", fenced(text, file.suffix[1:])]
-    return joined(parts)
+    return join_parts(parts)

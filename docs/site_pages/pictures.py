@@ -59,9 +59,9 @@ def draw_pipeline() -> Picture:
         drawing.text(left + 52, 41, name, size=15, anchor="middle")
         drawing.text(left + 52, 60, about, size=11.5, anchor="middle", colour=GREY)
         if k:
-            drawing.line(left - 12, 44, left - 3, 44, colour=TEAL, wide=2)
-            drawing.path(f"M{left - 7} 40L{left - 3} 44L{left - 7} 48", colour=TEAL, wide=2)
-    return drawing.picture()
+            drawing.line(left - 12, 44, left - 3, 44, colour=TEAL, width=2)
+            drawing.path(f"M{left - 7} 40L{left - 3} 44L{left - 7} 48", colour=TEAL, width=2)
+    return drawing.to_picture()
 
 
 def draw_step() -> Picture:
@@ -81,7 +81,7 @@ def draw_heads() -> Picture:
             for j, weight in enumerate(scores.hard_weights(i)):
                 _cell(drawing, left + j * cell, top + i * cell, cell, shade(0.06 + 0.94 * weight))
         drawing.text(left, top + size + 16, "early → late keys", size=11, colour=GREY)
-    return drawing.picture()
+    return drawing.to_picture()
 
 
 def _cell(drawing: Drawing, x: float, y: float, size: float, fill: str) -> None:
@@ -109,9 +109,9 @@ def draw_gap() -> Picture:
         drawing.text(x, 304, _short(scores.tokens[j]), size=11, anchor="middle", colour=colour)
         drawing.text(x, 319, str(j), size=10, anchor="middle", colour=colour)
     x = left + step * (below.index(Fraction(0)) + 0.5)
-    drawing.path(f"M{x} {y(Fraction(0)) + 7}V{y(least):.1f}H{x - step + 8}", colour=AMBER, wide=2)
+    drawing.path(f"M{x} {y(Fraction(0)) + 7}V{y(least):.1f}H{x - step + 8}", colour=AMBER, width=2)
     drawing.text(x + 8, y(least) - 2, f"gap {least}", size=13, colour=AMBER)
-    return drawing.picture()
+    return drawing.to_picture()
 
 
 def _short(token: str) -> str:
@@ -133,7 +133,7 @@ def draw_temperature() -> Picture:
             if weight >= 0.005:
                 ink = PAPER if weight > 0.5 else INK
                 drawing.text(left + wide * (j + 0.46), top + 24, f"{weight:.2f}", anchor="middle", colour=ink)
-    return drawing.picture()
+    return drawing.to_picture()
 
 
 def draw_engines() -> Picture:
@@ -151,4 +151,4 @@ def draw_engines() -> Picture:
                 _cell(drawing, left + j * cell, top + i * cell, cell, fill)
         drawing.text(left, top - 12, f"{name}: {count} {what}")
         drawing.text(left, top + size + 16, "a row is a token, a column a key", size=11, colour=GREY)
-    return drawing.picture()
+    return drawing.to_picture()

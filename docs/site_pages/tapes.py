@@ -32,4 +32,4 @@ def draw_space_time() -> Picture:
             drawing.box(16 + t * CELL, 16 + (cell - first) * CELL, CELL - 1, CELL - 1, fill=colour, edge=0)
     low = 16 + CELL * (last - first + 1)
     drawing.text(16, low + 20, f"{MACHINE}: {len(rows) - 1} steps, from left to right", colour=GREY)
-    return drawing.picture()
+    return drawing.to_picture()

@@ -8,12 +8,12 @@ from functools import cache
 from itertools import groupby
 
 import softmachine as sm
-from site_pages.markdown import fenced, joined, run_command, section, table
+from site_pages.markdown import fenced, join_parts, run_command, section, table
 from softmachine.api import compile_for
 from softmachine.languages import zoo
-from softmachine.theorems import Theorem, all_theorems, theorem_named
+from softmachine.theorems import Theorem, all_theorems, get_theorem
 from softmachine.theorems.codec import DecoderCodec
-from softmachine.theorems.theorem import Guide
+from softmachine.theorems.theorem import TourStep
 
 MAX_LINES = 40
 """Lines of the architecture diagram that are shown, and symbols of an input."""
@@ -46,7 +46,7 @@ def _index() -> str:
     for language, some in groupby(all_theorems(), key=lambda theorem: theorem.language):
         rows = [(f"[{theorem.name}]({theorem.name}.md)", theorem.statement) for theorem in some]
         parts += [f"## {LANGUAGES.get(language, language)}", table(("theorem", "statement"), rows)]
-    return joined([*parts, "A theorem of your own is a page of Python: [write one](../own-theorem.md)."])
+    return join_parts([*parts, "A theorem of your own is a page of Python: [write one](../own-theorem.md)."])
 
 
 def _page(theorem: Theorem) -> str:
@@ -54,7 +54,7 @@ def _page(theorem: Theorem) -> str:
         "source": LANGUAGES.get(theorem.language, theorem.language),
         "paper": theorem.reference,
         "attention": " or ".join(theorem.attentions),
-        "needs": str(theorem.needs),
+        "needs": str(theorem.requirements),
         "cost": str(theorem.cost),
         "length": theorem.length,
     }
@@ -64,15 +64,15 @@ def _page(theorem: Theorem) -> str:
         f"*{theorem.statement}*",
         table(("", ""), [(f"**{name}**", text) for name, text in facts.items() if text]),
         section("The proof in steps", steps),
-        section("The computation at one token", "\n\n".join(map(_guide, theorem.guide))),
+        section("The computation at one token", "\n\n".join(map(_guide, theorem.tour))),
         *_example_sections(theorem),
-        section("The whole statement", _docstring(theorem.text)),
+        section("The whole statement", _docstring(theorem.documentation)),
     ]
-    return joined(parts)
+    return join_parts(parts)
 
 
-def _guide(step: Guide) -> str:
-    shown = ", ".join(f"`{name}`" for name in step.shows)
+def _guide(step: TourStep) -> str:
+    shown = ", ".join(f"`{name}`" for name in step.highlights)
     title = step.title if step.title.endswith("?") else f"{step.title}:"
     return f"**{title}** {step.text}" + (f" *In the weights:* {shown}." if shown else "")
 
@@ -95,15 +95,15 @@ class ExampleRun:
 @cache
 def _example(name: str) -> ExampleRun | None:
     """Find a short run of a zoo entry by a theorem; None if there is none."""
-    theorem = theorem_named(name)
+    theorem = get_theorem(name)
     runs = sorted(
         (sample.verdict == "reject", sample.steps < MIN_STEPS, sample.steps, place, sample.input)
-        for place, entry in enumerate(zoo.entries())
+        for place, entry in enumerate(zoo.list_entries())
         for sample in entry.samples
         if sample.verdict and 1 < len(sample.input) <= MAX_LINES
     )
     for *_, place, word in runs:
-        entry = zoo.entries()[place]
+        entry = zoo.list_entries()[place]
         if theorem is not None and theorem.applies_to(_source(entry)):
             printed = run_command(["run", entry.name, word, "--theorem", name])
             if printed:
@@ -112,7 +112,7 @@ def _example(name: str) -> ExampleRun | None:
 
 
 @cache
-def _source(entry: zoo.Entry) -> object:
+def _source(entry: zoo.ZooEntry) -> object:
     return entry.load()
 
 
@@ -121,7 +121,7 @@ def _example_sections(theorem: Theorem) -> list[str]:
     example = _example(theorem.name)
     if example is None:
         return []
-    drawn = f"![One step of that run](../pictures/theorem-{theorem.name}.svg)" if theorem.tells else ""
+    drawn = f"![One step of that run](../pictures/theorem-{theorem.name}.svg)" if theorem.explain_head else ""
     return [
         section("A run", fenced(example.printed, "console")),
         section("One step of it", drawn),
@@ -139,7 +139,7 @@ def _architecture(theorem: Theorem, example: ExampleRun) -> str:
 
 def pictures() -> dict[str, str]:
     """Draw one step of a run for each theorem that explains its heads."""
-    runs = {theorem.name: _example(theorem.name) for theorem in all_theorems() if theorem.tells}
+    runs = {theorem.name: _example(theorem.name) for theorem in all_theorems() if theorem.explain_head}
     return {f"theorem-{name}": _step(name, example) for name, example in runs.items() if example}
 
 

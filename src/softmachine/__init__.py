@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from softmachine.api import (
         certificate,
         check,
-        compile,
+        compile,  # noqa: A004
         dataset,
         export,
         gallery,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from softmachine.compiler.model import Model
     from softmachine.engines.result import Run
     from softmachine.languages.rasp.python.from_tracr import from_tracr
-    from softmachine.languages.turing import Rule, Tape, TuringMachine
+    from softmachine.languages.turing import Rule, TapeConvention, TuringMachine
     from softmachine.support import __version__
     from softmachine.support.errors import SoftmachineError
     from softmachine.theorems.theorem import Theorem
@@ -44,7 +44,7 @@ __all__ = [
     "Rule",
     "Run",
     "SoftmachineError",
-    "Tape",
+    "TapeConvention",
     "Theorem",
     "Transformer",
     "TuringMachine",

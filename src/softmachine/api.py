@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING, overload
 
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
-from softmachine.languages.source import Extensible, Source, input_of, with_letters_of, with_two_letters
-from softmachine.support.argument_validation import validated
-from softmachine.support.errors import OutgrownError, Remedy, SoftmachineError, UsageError
-from softmachine.support.progress import Tell, nobody
-from softmachine.support.resources import consent
+from softmachine.languages.source import (
+    ExtensibleSource,
+    Source,
+    add_symbols_of_input,
+    ensure_two_symbols,
+    normalise_input,
+)
+from softmachine.support.argument_validation import validate_arguments
+from softmachine.support.errors import ContextTooShortError, FixHint, SoftmachineError, UsageError
+from softmachine.support.progress import ProgressCallback, ignore_progress
+from softmachine.support.resources import allow_expensive
 from softmachine.support.text import did_you_mean
-from softmachine.theorems import Theorem, theorem_for
+from softmachine.theorems import Theorem, find_theorem
 from softmachine.theorems.codec import DecoderCodec
-from softmachine.theorems.theorem import MOST_CONTEXT
+from softmachine.theorems.theorem import MAX_AUTOMATIC_CONTEXT
 from softmachine.transformer.weights import Transformer
 
 if TYPE_CHECKING:
@@ -26,21 +32,21 @@ if TYPE_CHECKING:
     from softmachine.engines.check import Report
     from softmachine.engines.numerics import Arithmetic
     from softmachine.engines.result import Run
-    from softmachine.exports.writer import Exported
+    from softmachine.exports.writer import ExportRecord
     from softmachine.inspection import Inspection
     from softmachine.inspection.svg import Picture
     from softmachine.studies.datasets import Dataset
-    from softmachine.studies.sweeps import Wanted
+    from softmachine.studies.sweeps import CheckOptions
 
 
 ATTENTIONS = ("hard", "soft")
 MAX_RUNS_MEASURED = 100_000
 """Maximum number of inputs among whose runs `check` looks for the longest one."""
-MOST_STEPS = 100_000_000
+MAX_STEPS = 100_000_000
 """Default step limit of the fast engine."""
 
 
-@validated
+@validate_arguments
 def compile(  # noqa: A001
     source: str | Path | Source | Model,
     theorem: str | Theorem | None = None,
@@ -72,30 +78,30 @@ def compile(  # noqa: A001
     if isinstance(item, Model):
         _require_as_compiled(item, theorem, attention, max(context or 0, length or 0))
         return item
-    chosen = theorem_for(item, theorem)
+    chosen = find_theorem(item, theorem)
     context, length = length if context is None else context, context if length is None else length
     own = chosen.length and "soft" in chosen.attentions
     if length is not None and attention == "soft" and not own:
         return soften(compile(item, chosen, attention="hard", context=context), length=length)[0]
-    attention, made_for = chosen.attention(attention), context if chosen.takes_length(item) else None
-    codec = chosen.codec_for(item, made_for)
+    attention, made_for = chosen.choose_attention(attention), context if chosen.takes_context(item) else None
+    codec = chosen.build_codec(item, made_for)
     return Model(compile_program(chosen.signals(codec, attention)), codec, chosen, made_for, notes=codec.notes)
 
 
 def _require_as_compiled(model: Model, theorem: str | Theorem | None, attention: str | None, length: int) -> None:
     """Raise UsageError if the requested options differ from those that the model was compiled with."""
-    if not compiled_by(model, theorem) or attention not in (None, model.attention):
+    if not is_compiled_by(model, theorem) or attention not in (None, model.attention):
         raise UsageError(f"{model.name!r} is already compiled with {model.theorem.name}, {model.attention} attention")
-    if model.length is not None and length > model.length:
-        raise UsageError(f"{model.name!r} was built for length {model.length}, not {length}")
+    if model.context is not None and length > model.context:
+        raise UsageError(f"{model.name!r} was built for length {model.context}, not {length}")
 
 
-def compiled_by(model: Model, theorem: str | Theorem | None) -> bool:
+def is_compiled_by(model: Model, theorem: str | Theorem | None) -> bool:
     """Return whether a model was compiled with this theorem; True if ``theorem`` is None."""
     return theorem is None or model.theorem.name == (theorem.name if isinstance(theorem, Theorem) else theorem)
 
 
-@validated
+@validate_arguments
 def compile_for(
     source: str | Path | Source | Model,
     word: str | Iterable[str],
@@ -120,26 +126,27 @@ def compile_for(
         max_steps: Maximum number of steps.
 
     Raises:
-        OutgrownError: If the run does not fit in the largest context that is built by default.
+        ContextTooShortError: If the run does not fit in the largest context that is built by default.
     """
     word = word if isinstance(word, str) else tuple(word)
     item = load(source)
     if isinstance(item, Model):
         return compile(item, theorem, attention=attention, context=context, length=length)
-    item = with_letters_of(item, word)
-    chosen = theorem_for(item, theorem)
+    item = add_symbols_of_input(item, word)
+    chosen = find_theorem(item, theorem)
     notes: tuple[str, ...] = ()
-    steps = MOST_STEPS if max_steps is None else max_steps
-    if context is None and length is None and chosen.wants_length(item, word, steps):
-        context = chosen.context_for(item, word, steps)
+    steps = MAX_STEPS if max_steps is None else max_steps
+    if context is None and length is None and chosen.needs_context(item, word, steps):
+        context = chosen.find_context(item, word, steps)
         if context is None:
-            raise OutgrownError(
-                f"the run takes more than {MOST_CONTEXT:,} positions, and the weights of {chosen.name} depend on it",
-                hint=Remedy("limit the steps, for example {}, or pass --context N", max_steps=1000),
+            raise ContextTooShortError(
+                f"the run takes more than {MAX_AUTOMATIC_CONTEXT:,} positions, and the weights of {chosen.name} "
+                f"depend on it",
+                hint=FixHint("limit the steps, for example {}, or pass --context N", max_steps=1000),
             )
         notes = (f"built for {context:,} positions, which the run fits in",)
     if attention == "soft" and "soft" not in chosen.attentions and length is None:
-        length = context or chosen.codec_for(item, None).positions(word, steps)
+        length = context or chosen.build_codec(item, None).count_positions(word, steps)
         notes = (*notes, f"softmax certified for {length:,} positions")
     model = compile(item, chosen, attention=attention, context=context, length=length)
     return replace(model, notes=(*model.notes, *notes))
@@ -153,7 +160,7 @@ def soften(
 def soften(
     model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
 ) -> tuple[Model, Certificate]: ...
-@validated
+@validate_arguments
 def soften(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> tuple[Model, Certificate] | tuple[Transformer, WeightCertificate]:
@@ -175,12 +182,12 @@ def soften(
     """
     from softmachine.certify import certify_model, soften_weights
 
-    with consent(yes):
+    with allow_expensive(yes):
         if isinstance(model, Transformer):
             return soften_weights(model, length, sharpness)
         hard = model if isinstance(model, Model) else compile(model, attention="hard", length=length)
         proof = certify_model(hard, length, sharpness)
-    return replace(hard, weights=proof.softened, certificate=proof), proof
+    return replace(hard, weights=proof.soften, certificate=proof), proof
 
 
 @overload
@@ -191,24 +198,24 @@ def certificate(
 def certificate(
     model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
 ) -> Certificate: ...
-@validated
+@validate_arguments
 def certificate(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> Certificate | WeightCertificate:
     """Returns the certificate of :func:`soften` without building the model; the certificate may fail to hold."""
     from softmachine.certify import certify_model, certify_weights
 
-    with consent(yes):
+    with allow_expensive(yes):
         if isinstance(model, Transformer):
             return certify_weights(model, length, sharpness)
         return certify_model(compile(model, attention="hard", length=length), length, sharpness)
 
 
-MOST_FRAMED = 2_000
+MAX_PAGE_POSITIONS = 2_000
 """Maximum number of positions of a run that notebooks show as a page; longer runs are shown as text."""
 
 
-@validated
+@validate_arguments
 def run(
     model: Model | Source | str | Path,
     word: str | Iterable[object] | None = None,
@@ -248,7 +255,7 @@ def run(
         resume: Saved run to resume from.
         yes: If True, proceeds even if reading the input exceeds ten minutes or half of the free memory.
         verify: If True, compares every token with the reference interpreter during the run; the outcome is in
-            ``Run.verified`` and ``Run.difference``. If False, a run that diverges raises an error at the end.
+            ``Run.verified_count`` and ``Run.difference``. If False, a run that diverges raises an error at the end.
         checked: If False, the run is not compared with the reference interpreter and is labelled as unchecked. Use it
             for models with edited weights.
 
@@ -256,19 +263,19 @@ def run(
         The run: tokens, verdict, tape or output, and statistics.
 
     Raises:
-        PartedError: If the output of the model diverges from the reference interpreter, unless ``verify``,
+        DivergedError: If the output of the model diverges from the reference interpreter, unless ``verify``,
             ``checked=False`` or an arithmetic that rounds by definition permits it.
         UsageError: If both ``verify`` and ``checked=False`` are given.
     """
-    from softmachine.engines.run import Running
+    from softmachine.engines.run import RunSession
 
     item = load(model, format, alphabet=alphabet)
     if word is None:
         word = source_of(item).default_input
-    word = input_of(source_of(item), word)
+    word = normalise_input(source_of(item), word)
     lengths = {"context": context, "length": length, "max_steps": max_steps}
-    with consent(yes):
-        running = Running(
+    with allow_expensive(yes):
+        running = RunSession(
             compile_for(item, word, theorem, attention=attention, **lengths),
             word,
             arithmetic=arithmetic,
@@ -279,23 +286,23 @@ def run(
             verify=verify,
             checked=checked,
         )
-        for _ in running.pieces():
+        for _ in running.chunks():
             pass
-        return replace(running.so_far(), viewer=_framed)
+        return replace(running.result(), viewer=_notebook_page)
 
 
-def _framed(run: Run) -> str | None:
+def _notebook_page(run: Run) -> str | None:
     """Return the page of a run for a notebook; None if the run is too long."""
-    from softmachine.inspection.page import frame
+    from softmachine.inspection.page import render_frame
 
     positions = len(run.prompt.tokens) + len(run.tokens)
     try:
-        return frame(run) if positions <= MOST_FRAMED else None
+        return render_frame(run) if positions <= MAX_PAGE_POSITIONS else None
     except SoftmachineError:  # notebooks show the text instead
         return None
 
 
-@validated
+@validate_arguments
 def check(
     model: Model | Source | str | Path,
     source: Source | None = None,
@@ -344,18 +351,18 @@ def check(
     Returns:
         The report: inputs and tokens checked, and all disagreements.
     """
-    from softmachine.studies.sweeps import Checking, Wanted
-    from softmachine.support.parallel import crew_of
+    from softmachine.studies.sweeps import CheckOptions, CheckRun
+    from softmachine.support.parallel import select_executor
 
-    item = load_for_many_words(model, format, alphabet) if source is None else load(model, format, alphabet=alphabet)
-    wanted = Wanted(up_to, sample, length, seed, arithmetic, max_steps, first)
+    item = load_with_two_letters(model, format, alphabet) if source is None else load(model, format, alphabet=alphabet)
+    wanted = CheckOptions(up_to, sample, length, seed, arithmetic, max_steps, first)
     compiled = compile_for_check(item, wanted, theorem, attention=attention, context=context)
     if source is not None:
-        other = theorem_for(source, compiled.theorem.name)
-        compiled = replace(compiled, codec=other.codec_for(source, compiled.length), theorem=other)
-    with consent(yes):
-        crew = crew_of(None if cluster is not None and workers == 1 else workers, cluster)
-        checking = Checking(compiled, wanted, crew=crew, journal=None if journal is None else Path(journal))
+        other = find_theorem(source, compiled.theorem.name)
+        compiled = replace(compiled, codec=other.build_codec(source, compiled.context), theorem=other)
+    with allow_expensive(yes):
+        crew = select_executor(None if cluster is not None and workers == 1 else workers, cluster)
+        checking = CheckRun(compiled, wanted, factory=crew, journal=None if journal is None else Path(journal))
         for _ in checking:
             pass
         return checking.report
@@ -363,7 +370,7 @@ def check(
 
 def compile_for_check(
     item: Source | Model,
-    wanted: Wanted,
+    wanted: CheckOptions,
     theorem: str | Theorem | None = None,
     *,
     attention: str | None = None,
@@ -378,25 +385,26 @@ def compile_for_check(
         attention != "soft"
         or context is not None
         or isinstance(item, Model)
-        or "soft" in theorem_for(item, theorem).attentions
+        or "soft" in find_theorem(item, theorem).attentions
     ):
         return compile(item, theorem, attention=attention, context=context)
     hard = compile(item, theorem, attention="hard")
-    sweep = wanted.sweep(hard)
+    sweep = wanted.make_sweep(hard)
     if isinstance(hard.codec, DecoderCodec):
         if sweep.total > MAX_RUNS_MEASURED:
             raise UsageError(
-                f"soft attention is certified for the longest run, which is too expensive to find for {sweep.number}",
+                f"soft attention is certified for the longest run, which is too expensive to find for "
+                f"{sweep.count_text}",
                 hint="check fewer inputs, or choose the context",
             )
-        words = sweep.part(0, int(sweep.total))
+        words = sweep.slice(0, int(sweep.total))
     else:
-        words = islice(hard.codec.words(sweep.longest), 1)  # all inputs of a length need as many positions
-    longest = max((hard.codec.positions(word, wanted.max_steps) for word in words), default=0)
+        words = islice(hard.codec.words(sweep.max_length), 1)  # all inputs of a length need as many positions
+    longest = max((hard.codec.count_positions(word, wanted.max_steps) for word in words), default=0)
     return soften(hard, length=longest)[0]
 
 
-@validated
+@validate_arguments
 def load(
     source: str | Path | Source | Model,
     format: str | None = None,  # noqa: A002
@@ -419,15 +427,15 @@ def load(
         UsageError: If the string is not a zoo name, a file or a source in any format.
     """
     item = _read(source, format) if isinstance(source, str | Path) else source
-    return item if alphabet is None else extended(item, alphabet)
+    return item if alphabet is None else extend_alphabet(item, alphabet)
 
 
-def load_for_many_words(
+def load_with_two_letters(
     source: str | Path | Source | Model, format_name: str | None = None, alphabet: str | Iterable[str] | None = None
 ) -> Source | Model:
     """Load a source to run on many words: without ``alphabet``, a formula is extended to at least two letters."""
     item = load(source, format_name, alphabet=alphabet)
-    return item if isinstance(item, Model) or alphabet is not None else with_two_letters(item)
+    return item if isinstance(item, Model) or alphabet is not None else ensure_two_symbols(item)
 
 
 def source_of(item: Source | Model) -> Source:
@@ -436,7 +444,7 @@ def source_of(item: Source | Model) -> Source:
 
 
 def _read(source: str | Path, format_name: str | None) -> Source | Model:
-    folder = saved_folder(source)
+    folder = find_saved_folder(source)
     if folder:
         from softmachine.exports import native
 
@@ -446,7 +454,7 @@ def _read(source: str | Path, format_name: str | None) -> Source | Model:
     return read_source(str(source), format_name)
 
 
-def saved_folder(source: str | Path) -> Path | None:
+def find_saved_folder(source: str | Path) -> Path | None:
     """Return the folder of a saved model, or None; every ``Path`` to a folder counts as one."""
     from softmachine.exports.manifest import is_saved
 
@@ -458,20 +466,20 @@ def saved_folder(source: str | Path) -> Path | None:
     return folder if meant else None
 
 
-def extended(item: Source | Model, alphabet: str | Iterable[str]) -> Source:
+def extend_alphabet(item: Source | Model, alphabet: str | Iterable[str]) -> Source:
     """Extend the alphabet of a formula by the characters of a string, or by its words if it contains spaces.
 
     Raises:
         UsageError: If the source is not a formula.
     """
-    if not isinstance(item, Extensible):
+    if not isinstance(item, ExtensibleSource):
         raise UsageError("--alphabet is for formulas; other sources define their own input alphabet")
     if not isinstance(alphabet, str):
-        return item.extended(alphabet)
-    return item.extended(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
+        return item.with_symbols(alphabet)
+    return item.with_symbols(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
 
 
-@validated
+@validate_arguments
 def save(model: Model | Transformer, folder: str | Path, *, force: bool = False) -> None:
     """Saves a model to a folder that :func:`load` reads, or bare weights for :func:`load_weights`.
 
@@ -488,7 +496,7 @@ def save(model: Model | Transformer, folder: str | Path, *, force: bool = False)
         native.save(model, Path(folder), force=force)
 
 
-@validated
+@validate_arguments
 def load_weights(folder: str | Path) -> Transformer:
     """Loads the weights from a folder written by :func:`save`, without codec, theorem or source.
 
@@ -500,7 +508,7 @@ def load_weights(folder: str | Path) -> Transformer:
     return native.load_weights(Path(folder))
 
 
-@validated
+@validate_arguments
 def export(
     model: Model | Source | str | Path,
     folder: str | Path,
@@ -510,9 +518,9 @@ def export(
     dtype: str | None = None,
     theorem: str | Theorem | None = None,
     force: bool = False,
-    tell: Tell = nobody,
+    progress: ProgressCallback = ignore_progress,
     workers: int = 1,
-) -> Exported:
+) -> ExportRecord:
     """Exports a model as a checkpoint that other software loads, such as Hugging Face Transformers.
 
     The folder is written only after a stock model, loaded from the checkpoint, reproduces the output of the reference
@@ -527,38 +535,44 @@ def export(
         dtype: Floating-point format of the weights. Default: ``"float32"``.
         theorem: The theorem to compile a source with. Default: the one designed for the format.
         force: If True, replaces a model that is already there.
-        tell: Progress callback; called with a short description of each stage.
+        progress: Progress callback; called with a short description of each stage.
         workers: Number of processes that run the stock model on sample inputs; see :func:`check`.
 
     Returns:
         The files written and the results of the verification.
     """
-    from softmachine.exports.export import DEFAULT_LENGTH, positions_of, ready, stock_theorem, written
-    from softmachine.support.parallel import Processes, hired, hiring
+    from softmachine.exports.export import (
+        DEFAULT_LENGTH,
+        export_model,
+        find_checkpoint_theorem,
+        prepare_export,
+        resolve_length,
+    )
+    from softmachine.support.parallel import ProcessPoolFactory, current_executor, use_executor
 
     item = load(model)
     dtype, folder = dtype or "float32", Path(folder)
-    if isinstance(item, Model) and not compiled_by(item, theorem):
+    if isinstance(item, Model) and not is_compiled_by(item, theorem):
         raise UsageError(f"{item.name!r} is already compiled with {item.theorem.name}")
-    form = ready(to, dtype, folder, context, force=force)
+    form = prepare_export(to, dtype, folder, context, force=force)
     if isinstance(item, Model):
-        positions, compiled = positions_of(item, context), item
+        positions, compiled = resolve_length(item, context), item
     else:
         positions = DEFAULT_LENGTH if context is None else context
-        tell("compiling")
-        chosen = theorem_for(item, theorem)
+        progress("compiling")
+        chosen = find_theorem(item, theorem)
         if theorem is None:
-            chosen = stock_theorem(item, form, dtype) or chosen
+            chosen = find_checkpoint_theorem(item, form, dtype) or chosen
         attention = "hard" if "hard" in chosen.attentions else "soft"
         compiled = compile(item, chosen, attention=attention, context=positions if chosen.length else None)
-    with hiring(Processes(workers, asked=False) if workers > 1 else hired()):
-        return written(compiled, folder, form, length=positions, dtype=dtype, force=force, tell=tell)
+    with use_executor(ProcessPoolFactory(workers, requested=False) if workers > 1 else current_executor()):
+        return export_model(compiled, folder, form, context=positions, dtype=dtype, force=force, progress=progress)
 
 
 __all__ = ["gallery", "inspect", "page", "picture"]
 
 
-@validated
+@validate_arguments
 def inspect(run: Run, *, yes: bool = False) -> Inspection:
     """Returns the activations of a run: attention, residual stream and logits at any position, in exact numbers.
 
@@ -571,7 +585,7 @@ def inspect(run: Run, *, yes: bool = False) -> Inspection:
     return Inspection(run, yes=yes)
 
 
-@validated
+@validate_arguments
 def page(
     run: Run,
     file: str | Path,
@@ -591,14 +605,14 @@ def page(
         command: The command that produces the page, shown on it.
         yes: If True, proceeds even if the estimate exceeds ten minutes or half of the free memory.
     """
-    from softmachine.inspection.page import html
-    from softmachine.support.files import write
+    from softmachine.inspection.page import render_html
+    from softmachine.support.files import write_file
 
     require_page_file(Path(file))
     if step is not None:
-        position = inspect(run).position_of(step)
-    with consent(yes):
-        write(Path(file), html(run, command, position))
+        position = inspect(run).position_of_step(step)
+    with allow_expensive(yes):
+        write_file(Path(file), render_html(run, command, position))
 
 
 def require_page_file(file: Path) -> None:
@@ -607,14 +621,14 @@ def require_page_file(file: Path) -> None:
     Raises:
         UsageError: If the file exists or has another extension.
     """
-    from softmachine.support.files import require_new, require_suffix
+    from softmachine.support.files import require_creatable, require_suffix
 
     require_suffix(file, ".html", ".htm")
-    require_new(file)
+    require_creatable(file)
 
 
-@validated
-def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
+@validate_arguments
+def gallery(folder: str | Path, *, tell: ProgressCallback = ignore_progress) -> list[Path]:
     """Writes pages of selected runs of the zoo, and an index.
 
     Args:
@@ -624,49 +638,49 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
     Returns:
         The pages written, without the index.
     """
-    from softmachine.inspection.page import EXHIBITS, html, index
-    from softmachine.support.files import new_folder, require_new, write
+    from softmachine.inspection.page import GALLERY_ITEMS, render_html, render_index
+    from softmachine.support.files import atomic_folder, require_creatable, write_file
 
     folder, pages, shown = Path(folder), {}, []
-    require_new(folder)
-    for item in EXHIBITS:
+    require_creatable(folder)
+    for item in GALLERY_ITEMS:
         tell(f"writing the page of {item.title}")
-        found = run(item.source, item.word, theorem=item.theorem, attention=item.attention)
-        pages[item.file] = html(found, item.command)
+        found = run(item.source, item.input, theorem=item.theorem, attention=item.attention)
+        pages[item.file] = render_html(found, item.command)
         shown.append((item, found.model.source.language, found.verdict or "not halted"))
-    with new_folder(folder) as new:
-        for file, text in (*pages.items(), ("index.html", index(shown))):
-            write(new / file, text)
+    with atomic_folder(folder) as new:
+        for file, text in (*pages.items(), ("index.html", render_index(shown))):
+            write_file(new / file, text)
     return [folder / file for file in pages]
 
 
-@validated
+@validate_arguments
 def picture(
-    shown: Run | Model, *, position: int | None = None, step: int | None = None, attention: bool | str = False
+    subject: Run | Model, *, position: int | None = None, step: int | None = None, attention: bool | str = False
 ) -> Picture:
     """Draws one step of a run, its attention patterns, or the architecture diagram of a model, as SVG.
 
     Args:
-        shown: A run, or a model.
+        subject: A run, or a model.
         position: Position of the run. Default: the last one.
         step: The same, given as a step of the source language.
         attention: If True, draws the attention of all heads up to the position; if a string, that of the head with
             this name.
     """
-    from softmachine.inspection.svg import attention_picture, board_picture, step_picture
+    from softmachine.inspection.svg import draw_architecture, draw_attention, draw_step
 
-    if isinstance(shown, Model):
-        return board_picture(shown.weights)
-    inspection = inspect(shown)
+    if isinstance(subject, Model):
+        return draw_architecture(subject.weights)
+    inspection = inspect(subject)
     if step is not None:
-        position = inspection.position_of(step)
+        position = inspection.position_of_step(step)
     where = -1 if position is None else position
     if attention:
-        return attention_picture(inspection, attention if isinstance(attention, str) else None, where)
-    return step_picture(inspection, where)
+        return draw_attention(inspection, attention if isinstance(attention, str) else None, where)
+    return draw_step(inspection, where)
 
 
-@validated
+@validate_arguments
 def dataset(
     source: Model | Source | str | Path,
     *,
@@ -707,23 +721,23 @@ def dataset(
         alphabet: Additional input symbols of a formula. By default, its alphabet is extended to at least two symbols.
         format: Format of the source. Default: detected.
     """
-    from softmachine.studies.datasets import Dataset, Split, Wishes, bins_of
+    from softmachine.studies.datasets import Constraints, Dataset, Split, parse_bins
 
-    item = load_for_many_words(source, format, alphabet)
+    item = load_with_two_letters(source, format, alphabet)
     if isinstance(item, Model):
         model = compile(item, theorem, context=context)
-        codec, positions, notes = model.codec, model.length, model.notes
+        codec, positions, notes = model.codec, model.context, model.notes
     else:
         notes = ()
-        chosen = theorem_for(item, theorem)
-        positions = context if chosen.takes_length(item) else None
-        codec = chosen.codec_for(item, positions)
+        chosen = find_theorem(item, theorem)
+        positions = context if chosen.takes_context(item) else None
+        codec = chosen.build_codec(item, positions)
     return Dataset(
         codec=codec,
-        bins=bins_of(codec, up_to=up_to, sample=sample, length=length),
+        bins=parse_bins(codec, up_to=up_to, sample=sample, length=length),
         sample=sample,
         seed=seed,
-        wishes=Wishes(balance, near_misses, long_traces),
+        constraints=Constraints(balance, near_misses, long_traces),
         split=Split.parse(split),
         max_steps=max_steps,
         positions=positions,

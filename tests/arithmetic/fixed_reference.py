@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import count
 from math import floor
 
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
 
@@ -122,7 +122,7 @@ class ReferenceRun:
             ]
             stream.append([numbers.add(row.get(c, Fraction(0)), position[c]) for c in range(model.width)])
         for block in model.blocks:
-            for _ in range(block.count(self.length)):
+            for _ in range(block.iterations(self.length)):
                 for layer in block.layers:
                     stream = self.layer(layer, stream)
         return stream
@@ -153,7 +153,7 @@ class ReferenceRun:
     def head(self, head: Head, i: int, stream: list[Vector]) -> Vector:
         numbers, inside = self.outer, Reference(self.inside)
         query = numbers.affine(head.query, stream[i])
-        keys = [j for j in range(len(stream)) if head.mask.sees(j, i)]
+        keys = [j for j in range(len(stream)) if head.mask.is_visible(j, i)]
         values = [numbers.affine(head.value, stream[j]) for j in keys]
         if not keys:
             return [Fraction(0)] * len(head.value.bias)
@@ -163,14 +163,14 @@ class ReferenceRun:
             scores.append(score if head.bias is None else numbers.add(score, numbers.round(head.bias.at(j, i))))
         top = max(scores)
         best = [k for k, score in enumerate(scores) if score == top]
-        match head.weighting.choice:
-            case Choice.LEFTMOST:
+        match head.weighting.kind:
+            case AttentionKind.LEFTMOST:
                 return values[best[0]]
-            case Choice.RIGHTMOST:
+            case AttentionKind.RIGHTMOST:
                 return values[best[-1]]
-            case Choice.AVERAGE:
+            case AttentionKind.AVERAGE:
                 weights = [Fraction(int(k in best)) for k in range(len(keys))]
-            case Choice.SOFTMAX:
+            case AttentionKind.SOFTMAX:
                 scale = head.weighting.scale
                 scale = inside.round(scale.at(i, self.length)) if isinstance(scale, Feature) else scale
                 exponents = [inside.multiply(scale, inside.round(score - top)) for score in scores]

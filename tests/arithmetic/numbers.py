@@ -14,7 +14,7 @@ from softmachine.engines.numerics.base import Array
 Exact = Array
 """An object array of fractions."""
 Draw = Callable[[random.Random], Fraction]
-SLACK = Fraction(float_affine.SLACK)
+SLACK = Fraction(float_affine.ROUNDING_SLACK)
 
 
 def hard_number(chooser: random.Random, largest_exponent: int = 100) -> Fraction:
@@ -53,7 +53,7 @@ def exact_array(
 
 def stored(numbers: Arithmetic, exact: Exact) -> Tensor:
     """An exact array as an arithmetic stores it."""
-    flat = numbers.numbers([exact.reshape(-1).tolist()])
+    flat = numbers.convert([exact.reshape(-1).tolist()])
     assert flat.error is not None
     return Tensor(flat.value[0].reshape(exact.shape), flat.error[0].reshape(exact.shape))
 

@@ -15,19 +15,19 @@ from flint import arb, ctx
 import softmachine as sm
 from softmachine.cli import main
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics import Tensor, UndecidedError, arithmetic
+from softmachine.engines.numerics import Tensor, UndecidedError, find_arithmetic
 from softmachine.engines.numerics.exact import Exact
 from softmachine.engines.numerics.interval import Ball
 from softmachine.support.errors import AmbiguousTokenError, PrecisionError, UsageError
-from softmachine.theorems.logic.temporal.heads import Variant, Vision
-from softmachine.theorems.shared.recogniser_codec import START
-from softmachine.transformer.attention import Choice
+from softmachine.theorems.logic.temporal.heads import Masking, Variant
+from softmachine.theorems.shared.recogniser_codec import START_TOKEN
+from softmachine.transformer.attention import AttentionKind
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import exact_array, hard_number
 from tests.theorems.test_temporal import FORMULAS, compiled, right_everywhere
 
-SOFT = [Variant(vision, soft=True) for vision in Vision]
-HARD = [Variant(vision, soft=False) for vision in Vision]
+SOFT = [Variant(vision, soft=True) for vision in Masking]
+HARD = [Variant(vision, soft=False) for vision in Masking]
 RELU, STEP = np.array([False]), np.array([True])
 
 
@@ -53,7 +53,7 @@ def outside(found: Tensor, exact: hard.Exact) -> list[str]:
 
 def tensor(balls: Ball | Exact, exact: hard.Exact) -> Tensor:
     """An exact array as an arithmetic stores it."""
-    return Tensor(balls.numbers([exact.reshape(-1).tolist()]).value[0].reshape(exact.shape))
+    return Tensor(balls.convert([exact.reshape(-1).tolist()]).value[0].reshape(exact.shape))
 
 
 def boxed(balls: Ball, exact: hard.Exact, chooser: random.Random) -> tuple[Tensor, hard.Exact]:
@@ -70,7 +70,7 @@ def boxed(balls: Ball, exact: hard.Exact, chooser: random.Random) -> tuple[Tenso
 
 def vectors(balls: Ball, *rows: Sequence[Fraction | int]) -> Tensor:
     """One sequence of vectors."""
-    return balls.numbers([[Fraction(x) for x in row] for row in rows])[None]
+    return balls.convert([[Fraction(x) for x in row] for row in rows])[None]
 
 
 def ball(middle: float, radius: float) -> Tensor:
@@ -86,11 +86,11 @@ def ball(middle: float, radius: float) -> Tensor:
 @pytest.mark.parametrize("precision", [10, 53, 128])
 def test_a_stored_number_is_in_its_ball(precision: int) -> None:
     exact = exact_array((20, 100), random.Random(1))
-    assert outside(Ball(precision).numbers(exact.tolist()), exact) == []
+    assert outside(Ball(precision).convert(exact.tolist()), exact) == []
 
 
 def test_numbers_of_few_binary_digits_are_stored_exactly() -> None:
-    found = Ball(20).numbers([[Fraction(5, 8), Fraction(-(2**20) + 1), Fraction(1, 3), Fraction(2**21 + 1)]]).value[0]
+    found = Ball(20).convert([[Fraction(5, 8), Fraction(-(2**20) + 1), Fraction(1, 3), Fraction(2**21 + 1)]]).value[0]
     assert [number.is_exact() for number in found] == [True, True, False, False]
 
 
@@ -105,7 +105,7 @@ def test_maps_sums_relus_and_means_contain_the_exact_numbers(precision: int) -> 
         exact_mapped = np.empty((2, 3, 4), dtype=object)
         for r, row in enumerate(rows):
             exact_mapped[..., r] = sum((w * exact_x[..., c] for c, w in row), bias[r])
-        mapped = balls.operator(rows, 3, bias)(x)
+        mapped = balls.compile_affine(rows, 3, bias)(x)
         assert outside(mapped, exact_mapped) == []
         assert outside(balls.add(mapped, y), exact_mapped + exact_y) == []
         positive = np.maximum(exact_mapped, 0)
@@ -113,7 +113,7 @@ def test_maps_sums_relus_and_means_contain_the_exact_numbers(precision: int) -> 
         chosen = np.array([[[chooser.random() < 0.6 for _ in range(3)] for _ in range(2)] for _ in range(2)])
         counts = np.maximum(chosen.sum(axis=-1), 1)[..., None]
         means = chosen.astype(int).astype(object) @ exact_y * (np.full(counts.shape, Fraction(1)) / counts)
-        assert outside(balls.mean(chosen, y), means) == []
+        assert outside(balls.average(chosen, y), means) == []
 
 
 @pytest.mark.parametrize(("middle", "radius"), [(0, 1), (0.5, 2), (-0.5, 2), (1, 1), (-1, 1)])
@@ -135,8 +135,8 @@ def test_the_relu_of_a_positive_ball_is_itself_and_of_a_negative_one_0() -> None
 def test_rounding_keeps_a_ball_small_away_from_its_kinks(middle: float, rounded: int) -> None:
     """2 ReLU(x - 1/4) - 2 ReLU(x - 3/4): the ball is at most four times as wide, and of width 0 at 0."""
     balls, radius = Ball(), 2.0**-90
-    kinks = balls.operator([[(0, Fraction(1))]] * 2, 1, [Fraction(-1, 4), Fraction(-3, 4)])
-    together = balls.operator([[(0, Fraction(2)), (1, Fraction(-2))]], 2, [Fraction(0)])
+    kinks = balls.compile_affine([[(0, Fraction(1))]] * 2, 1, [Fraction(-1, 4), Fraction(-3, 4)])
+    together = balls.compile_affine([[(0, Fraction(2)), (1, Fraction(-2))]], 2, [Fraction(0)])
     hidden = balls.activate(kinks(ball(middle, radius)), np.zeros(2, dtype=bool))
     found = together(hidden).value[0, 0, 0]
     assert outside(Tensor(np.array([found], dtype=object)), np.array([Fraction(rounded)], dtype=object)) == []
@@ -172,8 +172,8 @@ def test_a_softmax_mean_is_in_its_ball(doubt: float) -> None:
         bias = exact_array((3, keys), chooser, soft_number)
         scale = Fraction(chooser.choice((1, 1, 5)), chooser.choice((1, 3)))
         visible = np.array([[chooser.random() < 0.7 for _ in range(keys)] for _ in range(3)])
-        scales = balls.numbers([[scale]] * 3)[:, 0]
-        found = balls.soft(tensors[0], tensors[1], tensor(balls, bias), visible, scales)(tensors[2])
+        scales = balls.convert([[scale]] * 3)[:, 0]
+        found = balls.softmax_attention(tensors[0], tensors[1], tensor(balls, bias), visible, scales)(tensors[2])
         for i in range(3):
             seen = np.flatnonzero(visible[i]).tolist()
             scores = [scale * ((parts[0][0, i] * parts[1][0, j]).sum() + bias[i, j]) for j in seen]
@@ -195,7 +195,7 @@ def test_softmax_needs_no_small_exponents() -> None:
     balls = Ball()
     keys, values = vectors(balls, [10**9], [10**9 - 1], [-(10**9)]), vectors(balls, [1], [0], [0])
     one = vectors(balls, [1])
-    found = balls.soft(one, keys, None, np.ones((1, 3), dtype=bool), one[0, :, 0])(values).value[0, 0, 0]
+    found = balls.softmax_attention(one, keys, None, np.ones((1, 3), dtype=bool), one[0, :, 0])(values).value[0, 0, 0]
     low, high = ends(found)
     expected = softmax_mean([Fraction(0), Fraction(-1)], [Fraction(1), Fraction(0)])
     assert low - Fraction(1, 10**90) < expected < high + Fraction(1, 10**90)
@@ -206,7 +206,7 @@ def test_equal_values_have_an_exact_mean_however_vague_the_weights_are() -> None
     balls = Ball()
     keys, values = vectors(balls, [1], [2], [3]), vectors(balls, [7], [7], [7])
     one = vectors(balls, [1])
-    found = balls.soft(ball(0, 100), keys, None, np.ones((1, 3), dtype=bool), one[0, :, 0])(values)
+    found = balls.softmax_attention(ball(0, 100), keys, None, np.ones((1, 3), dtype=bool), one[0, :, 0])(values)
     assert found.value[0, 0, 0] == 7
 
 
@@ -216,10 +216,10 @@ def test_what_all_keys_have_in_common_does_not_matter() -> None:
     query = Tensor(np.concatenate([ball(0, 10**6).value, ball(1, 0).value], axis=-1))
     keys, values = vectors(balls, [5, 0], [5, 1]), vectors(balls, [0], [1])
     scale = vectors(balls, [1])[0, :, 0]
-    found = balls.soft(query, keys, None, np.ones((1, 2), dtype=bool), scale)(values).value[0, 0, 0]
+    found = balls.softmax_attention(query, keys, None, np.ones((1, 2), dtype=bool), scale)(values).value[0, 0, 0]
     assert width(found) < Fraction(1, 2**120)
     three = vectors(balls, [5, 0], [5, 1], [5, 2])
-    chosen = balls.choose(query, three, None, np.ones((1, 3), dtype=bool), Choice.AVERAGE)
+    chosen = balls.select_keys(query, three, None, np.ones((1, 3), dtype=bool), AttentionKind.AVERAGE)
     assert chosen.tolist() == [[[False, False, True]]]
 
 
@@ -228,7 +228,7 @@ def test_what_all_keys_have_in_common_does_not_matter() -> None:
 def test_more_precision_gives_smaller_balls_inside_the_larger_ones(formula: str, variant: Variant) -> None:
     model = compiled(formula, variant)
     assert model is not None
-    word = [START, *"abbabaab"]
+    word = [START_TOKEN, *"abbabaab"]
     streams = [DenseEngine(model, f"ball:{bits}").residual_stream([word], 8).value for bits in (64, 512)]
     widest = max(width(number) for number in streams[1].flat)
     assert widest < Fraction(1, 2**400)
@@ -245,8 +245,8 @@ def quarters(chooser: random.Random) -> Fraction:
     return Fraction(chooser.randrange(-2, 3), chooser.choice((1, 2, 4)))
 
 
-@pytest.mark.parametrize("choice", [Choice.AVERAGE, Choice.LEFTMOST, Choice.RIGHTMOST])
-def test_hard_attention_to_exact_balls_is_that_of_exact_numbers_ties_and_all(choice: Choice) -> None:
+@pytest.mark.parametrize("choice", [AttentionKind.AVERAGE, AttentionKind.LEFTMOST, AttentionKind.RIGHTMOST])
+def test_hard_attention_to_exact_balls_is_that_of_exact_numbers_ties_and_all(choice: AttentionKind) -> None:
     chooser, balls, exactly = random.Random(4), Ball(), Exact()
     for _ in range(60):
         keys, d = chooser.randrange(1, 7), chooser.randrange(3)
@@ -254,7 +254,7 @@ def test_hard_attention_to_exact_balls_is_that_of_exact_numbers_ties_and_all(cho
         bias = exact_array((3, keys), chooser, quarters) if chooser.random() < 0.5 else None
         visible = np.array([[chooser.random() < 0.7 for _ in range(keys)] for _ in range(3)])
         expected, found = (
-            numbers.choose(
+            numbers.select_keys(
                 tensor(numbers, query),
                 tensor(numbers, key),
                 None if bias is None else tensor(numbers, bias),
@@ -272,9 +272,11 @@ def test_hard_attention_to_any_numbers_is_that_of_exact_numbers_or_undecided() -
         query, key = exact_array((1, 1, 2), chooser), exact_array((1, 4, 2), chooser)
         key[0, 3] = key[0, 0]
         visible = np.ones((1, 4), dtype=bool)
-        expected = exactly.choose(tensor(exactly, query), tensor(exactly, key), None, visible, Choice.AVERAGE)
+        expected = exactly.select_keys(
+            tensor(exactly, query), tensor(exactly, key), None, visible, AttentionKind.AVERAGE
+        )
         try:
-            found = balls.choose(tensor(balls, query), tensor(balls, key), None, visible, Choice.AVERAGE)
+            found = balls.select_keys(tensor(balls, query), tensor(balls, key), None, visible, AttentionKind.AVERAGE)
         except UndecidedError:
             continue
         decided += 1
@@ -303,7 +305,9 @@ def test_more_bits_tell_more_scores_apart() -> None:
 
 def chosen(balls: Ball, query: Sequence[Fraction | int], *keys: Sequence[Fraction | int]) -> object:
     everything = np.ones((1, len(keys)), dtype=bool)
-    return balls.choose(vectors(balls, query), vectors(balls, *keys), None, everything, Choice.AVERAGE).tolist()
+    return balls.select_keys(
+        vectors(balls, query), vectors(balls, *keys), None, everything, AttentionKind.AVERAGE
+    ).tolist()
 
 
 @pytest.mark.parametrize(
@@ -321,12 +325,12 @@ def test_a_step_is_undecided_where_the_sign_is_not_certain(middle: float, radius
 
 def test_the_largest_logit_must_be_certain() -> None:
     balls = Ball()
-    assert balls.largest(vectors(balls, [1, Fraction(4, 3), Fraction(-1, 3)])).tolist() == [[1]]
+    assert balls.argmax(vectors(balls, [1, Fraction(4, 3), Fraction(-1, 3)])).tolist() == [[1]]
     with pytest.raises(UndecidedError, match="the logits are equal") as tie:
-        balls.largest(vectors(balls, [0, 1], [1, 1]))
-    assert (tie.value.tie, tie.value.query, tie.value.candidates) == (True, 1, (0, 1))
+        balls.argmax(vectors(balls, [0, 1], [1, 1]))
+    assert (tie.value.tie, tie.value.position, tie.value.candidates) == (True, 1, (0, 1))
     with pytest.raises(UndecidedError, match=r"which logit is larger.*raise the precision") as doubt:
-        balls.largest(vectors(balls, [Fraction(1, 3), 0, Fraction(1, 3)]))
+        balls.argmax(vectors(balls, [Fraction(1, 3), 0, Fraction(1, 3)]))
     assert (doubt.value.tie, doubt.value.candidates) == (False, (0, 2))
 
 
@@ -344,8 +348,8 @@ def test_softmax_is_proven_right_on_all_short_words(formula: str, variant: Varia
 def test_hard_attention_decides_as_in_exact_arithmetic(formula: str, variant: Variant) -> None:
     model = compiled(formula, variant)
     if model is not None:
-        words = [[START, *word] for word in ("aabab", "babba", "bbbbb")]
-        found, expected = (DenseEngine(model, numbers).answers(words, 5) for numbers in ("ball", "exact"))
+        words = [[START_TOKEN, *word] for word in ("aabab", "babba", "bbbbb")]
+        found, expected = (DenseEngine(model, numbers).predict(words, 5) for numbers in ("ball", "exact"))
         assert found == expected
 
 
@@ -366,9 +370,9 @@ def test_a_tie_of_exact_logits_is_the_models_fault() -> None:
     balls = Ball()
     run = DenseEngine(sm.compile("Q_a since Q_b").weights, balls)
     zeros = Tensor(np.full((1, 1, run.transformer.width), arb(0), dtype=object))
-    run.unembedding = balls.operator([[], []], run.transformer.width, [Fraction(1), Fraction(1)])
+    run.unembedding = balls.compile_affine([[], []], run.transformer.width, [Fraction(1), Fraction(1)])
     with pytest.raises(AmbiguousTokenError, match="the logits are equal"):
-        run.start().decisions(zeros)
+        run.start().argmax_outputs(zeros)
 
 
 # Precision and names
@@ -379,7 +383,7 @@ def test_flints_own_precision_is_left_as_it_was_and_does_not_matter() -> None:
     streams = []
     for bits in (20, 77, 900):
         with ctx.workprec(bits):
-            streams.append(DenseEngine(model.weights, "ball").residual_stream([[START, *"abba"]], 4).value)
+            streams.append(DenseEngine(model.weights, "ball").residual_stream([[START_TOKEN, *"abba"]], 4).value)
             assert ctx.prec == bits
             with pytest.raises(UndecidedError):
                 Ball().activate(ball(0, 1), STEP)
@@ -392,16 +396,16 @@ def test_flints_own_precision_is_left_as_it_was_and_does_not_matter() -> None:
 
 def test_names_say_the_precision() -> None:
     for name, bits in (("ball", 128), ("ball:256", 256), ("ball:2", 2)):
-        numbers = arithmetic(name)
+        numbers = find_arithmetic(name)
         assert isinstance(numbers, Ball)
         assert (numbers.name, numbers.precision) == (name, bits)
-    assert arithmetic("ball:128").name == "ball"
+    assert find_arithmetic("ball:128").name == "ball"
 
 
 @pytest.mark.parametrize("name", ["ball:", "ball:many", "ball:-5", "ball:1", "ball:1.5", "ball:10000000", "balls"])
 def test_a_precision_that_makes_no_sense_is_refused(name: str) -> None:
     with pytest.raises(UsageError):
-        arithmetic(name)
+        find_arithmetic(name)
 
 
 @pytest.mark.parametrize("name", ["ball", "ball:256"])

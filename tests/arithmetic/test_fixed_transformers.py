@@ -10,20 +10,26 @@ import pytest
 
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics.fixed_point import Fixed
+from softmachine.engines.numerics.fixed_point import FixedPointArithmetic
 from softmachine.support.errors import AmbiguousTokenError, PrecisionError
-from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax
-from softmachine.transformer.features import INVERSE, NEXT
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax_weighting
+from softmachine.transformer.features import I_PLUS_ONE, RECIPROCAL
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.arithmetic.fixed_reference import ReferenceRun
 from tests.sources.transformers import HARD, RandomTransformer, random_word
 
-SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE), softmax(3 * NEXT))
+SOFT = (
+    softmax_weighting(),
+    softmax_weighting(2),
+    softmax_weighting(Fraction(1, 2)),
+    softmax_weighting(RECIPROCAL),
+    softmax_weighting(3 * I_PLUS_ONE),
+)
 
 
-def stream(transformer: Transformer, numbers: Fixed, word: list[str]) -> list[list[Fraction]]:
+def stream(transformer: Transformer, numbers: FixedPointArithmetic, word: list[str]) -> list[list[Fraction]]:
     found = DenseEngine(transformer, numbers).residual_stream([word]).value[0]
-    return [[int(number) * numbers.grid.format.unit for number in row] for row in found.tolist()]
+    return [[int(number) * numbers.arrays.format.unit for number in row] for row in found.tolist()]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +40,7 @@ def test_random_transformers_run_as_defined(bits: int, inside: int, weightings: 
     for seed in range(6):
         drawn = RandomTransformer(seed + 100 * bits, weightings=weightings, denominators=(1, 1, 2, 4))  # type: ignore[arg-type]
         transformer, word = drawn.transformer(), random_word(seed, 1 + seed % 6)
-        numbers = Fixed(bits, inside)
+        numbers = FixedPointArithmetic(bits, inside)
         assert stream(transformer, numbers, word) == ReferenceRun(transformer, bits, inside).stream(word), seed
 
 
@@ -45,7 +51,7 @@ def test_hundreds_of_random_transformers_run_as_defined(bits: int) -> None:
         drawn = RandomTransformer(seed, weightings=(*HARD, *SOFT), denominators=(1, 1, 2, 4))
         transformer, word = drawn.transformer(), random_word(seed, 1 + seed % 9)
         inside = bits + seed % 13
-        found = stream(transformer, Fixed(bits, inside), word)
+        found = stream(transformer, FixedPointArithmetic(bits, inside), word)
         assert found == ReferenceRun(transformer, bits, inside).stream(word), seed
 
 
@@ -55,7 +61,9 @@ def test_saturation_occurs_in_these_tests_and_changes_what_comes_out() -> None:
     for seed in range(60):
         transformer = RandomTransformer(seed, denominators=(1, 2)).transformer()
         word = random_word(seed, 5)
-        differ += stream(transformer, Fixed(2), word) != stream(transformer, Fixed(12), word)
+        differ += stream(transformer, FixedPointArithmetic(2), word) != stream(
+            transformer, FixedPointArithmetic(12), word
+        )
     assert differ > 10
 
 
@@ -90,8 +98,8 @@ def test_heads_add_in_the_order_of_the_layer() -> None:
         features=(),
         position_embedding=Matrix((), 1),
     )
-    assert stream(transformer, Fixed(2), ["a"]) == [[Fraction(0)]]
-    assert stream(transformer, Fixed(3), ["a"]) == [[Fraction(1)]]
+    assert stream(transformer, FixedPointArithmetic(2), ["a"]) == [[Fraction(0)]]
+    assert stream(transformer, FixedPointArithmetic(3), ["a"]) == [[Fraction(1)]]
 
 
 def test_a_weight_that_is_not_there_is_refused_by_name() -> None:
@@ -103,7 +111,11 @@ def test_a_weight_that_is_not_there_is_refused_by_name() -> None:
         PrecisionError, match=r"the unembedding: the constant of 'y0' is 1/3, which is not .* nor of any other"
     ):
         DenseEngine(third, "fixed:8")
-    assert DenseEngine(third, Fixed(8, round_weights=True)).residual_stream([["a"]]).shape == (1, 1, third.width)
+    assert DenseEngine(third, FixedPointArithmetic(8, round_weights=True)).residual_stream([["a"]]).shape == (
+        1,
+        1,
+        third.width,
+    )
     large = replace(transformer, embedding=Matrix.of([{0: Fraction(9)}, {}, {}], transformer.width))
     with pytest.raises(
         PrecisionError, match=r"the weight from 'a' to 'x0' is 9, .* smallest precision that has it is 4"
@@ -113,9 +125,11 @@ def test_a_weight_that_is_not_there_is_refused_by_name() -> None:
 
 
 def test_a_scale_that_is_not_there_is_refused_by_name() -> None:
-    drawn = RandomTransformer(5, weightings=(softmax(100),), denominators=(1,))
+    drawn = RandomTransformer(5, weightings=(softmax_weighting(100),), denominators=(1,))
     while not drawn.transformer().heads:
-        drawn = RandomTransformer(drawn.chooser.randrange(10**6), weightings=(softmax(100),), denominators=(1,))
+        drawn = RandomTransformer(
+            drawn.chooser.randrange(10**6), weightings=(softmax_weighting(100),), denominators=(1,)
+        )
     transformer = drawn.transformer()
     while not transformer.heads:
         transformer = drawn.transformer()
@@ -130,7 +144,7 @@ def test_equal_logits_are_ambiguous() -> None:
         transformer, unembedding=AffineMap(Matrix(((),) * 2, transformer.width), (Fraction(1),) * 2), outputs=("0", "1")
     )
     with pytest.raises(AmbiguousTokenError, match="equal"):
-        DenseEngine(tied, "fixed:8").answers([["a"]])
+        DenseEngine(tied, "fixed:8").predict([["a"]])
 
 
 FORMULAS = ["Q_a since Q_b", "prev Q_a", "#<[Q_a] = #<[Q_b]", "Q_a until Q_b"]
@@ -153,7 +167,7 @@ def test_a_run_with_too_few_bits_is_what_it_is() -> None:
 def test_decoding_one_by_one_is_reading_at_once() -> None:
     for seed in range(20):
         drawn = RandomTransformer(
-            seed, masks=(Mask.CAUSAL, Mask.PAST), weightings=(*HARD, softmax(2)), denominators=(1, 2)
+            seed, masks=(Mask.CAUSAL, Mask.PAST), weightings=(*HARD, softmax_weighting(2)), denominators=(1, 2)
         )
         engine, word = DenseEngine(drawn.transformer(), "fixed:3:9"), random_word(seed, 6)
         run = engine.start()

@@ -14,9 +14,9 @@ from flint import arb, ctx, fmpq
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.numerics.exact import Exact
 from softmachine.engines.numerics.float import Float
-from softmachine.engines.numerics.float_affine import power_dividing
+from softmachine.engines.numerics.float_affine import largest_dividing_power
 from softmachine.support.errors import ConstructionError, PrecisionError
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import boxed, exact_array, hard_number, integer_number, stored, violations
 
@@ -60,7 +60,7 @@ def outward(x: hard.Exact) -> hard.Exact:
 def test_a_stored_number_is_within_its_error_of_the_exact_one(name: str) -> None:
     chooser = random.Random(1)
     exact = exact_array((1, 4000), chooser)
-    assert violations(Float(name).numbers(exact.tolist()), exact) == []
+    assert violations(Float(name).convert(exact.tolist()), exact) == []
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -71,7 +71,7 @@ def test_an_affine_map_is_within_its_error_of_the_exact_one(name: str) -> None:
         rows = random_rows(chooser, height, width)
         bias = [hard_number(chooser) if chooser.random() < 0.5 else Fraction(0) for _ in range(height)]
         x, inside = boxed(floats, exact_array((1, 4, width), chooser), chooser)
-        found = floats.operator(rows, width, bias)(x)
+        found = floats.compile_affine(rows, width, bias)(x)
         assert violations(found, applied(rows, bias, inside)) == []
 
 
@@ -86,7 +86,7 @@ def test_maps_sums_and_relus_in_a_row_are_within_their_error_of_the_exact_ones(n
             rows = random_rows(chooser, width, width, lambda r: hard_number(r, 60))
             bias = [hard_number(chooser, 60) for _ in range(width)]
             try:
-                hidden = floats.activate(floats.operator(rows, width, bias)(x), none)
+                hidden = floats.activate(floats.compile_affine(rows, width, bias)(x), none)
             except PrecisionError:
                 break
             exact_hidden = outward(applied(rows, bias, exact))
@@ -137,7 +137,7 @@ def test_a_feed_forward_network_is_within_its_error_of_the_exact_one(name: str) 
         x, inside = boxed(floats, exact_array((1, 3, width), chooser, lambda r: hard_number(r, 20)), chooser)
         first, second = (there, width, bias), (back, len(there), constants)
         try:
-            found = floats.network(first, steps, second)(x)
+            found = floats.compile_network(first, steps, second)(x)
         except (UndecidedError, PrecisionError):
             continue
         before = applied(there, bias, inside)
@@ -145,7 +145,7 @@ def test_a_feed_forward_network_is_within_its_error_of_the_exact_one(name: str) 
         for index in np.argwhere(np.broadcast_to(steps, before.shape)):
             hidden[tuple(index)] = Fraction(before[tuple(index)] >= 0)
         assert violations(found, inside + applied(back, constants, hidden)) == []
-        alone = Arithmetic.network(floats, first, steps, second)(x)
+        alone = Arithmetic.compile_network(floats, first, steps, second)(x)
         assert found.error is not None
         assert alone.error is not None
         tighter += int((found.error < alone.error / 2).any())
@@ -158,9 +158,9 @@ def test_rounding_a_bit_takes_its_error_away(name: str) -> None:
     there: SparseRows = [[(0, Fraction(1))], [(0, Fraction(1))]]
     first = there, 1, [Fraction(-1, 4), Fraction(-3, 4)]
     second = [[(0, Fraction(2)), (1, Fraction(-2))]], 2, [Fraction(0)]
-    clear = floats.operator([[(0, Fraction(-1))]], 1, [Fraction(0)])
+    clear = floats.compile_affine([[(0, Fraction(-1))]], 1, [Fraction(0)])
     x = Tensor(np.array([[[1.0625], [0.0625]]], dtype=floats.dtype), np.full((1, 2, 1), 0.125))
-    rounded = floats.network(first, np.zeros(2, dtype=bool), second)(x)
+    rounded = floats.compile_network(first, np.zeros(2, dtype=bool), second)(x)
     only = floats.add(rounded, clear(x))
     assert only.value.tolist() == [[[1], [0]]]
     assert rounded.error is not None
@@ -171,7 +171,7 @@ def test_rounding_a_bit_takes_its_error_away(name: str) -> None:
 def test_taking_a_number_away_from_itself_takes_its_error_away(name: str) -> None:
     floats = Float(name)
     there: SparseRows = [[(0, Fraction(1))], [(0, Fraction(-1))]]
-    network = floats.network(
+    network = floats.compile_network(
         (there, 1, [Fraction(0)] * 2),
         np.zeros(2, dtype=bool),
         ([[(0, Fraction(-1)), (1, Fraction(1))]], 2, [Fraction(0)]),
@@ -204,7 +204,7 @@ def test_a_mean_is_within_its_error_of_the_exact_one(name: str) -> None:
             kept = np.flatnonzero(chosen[0, i])
             if len(kept):
                 expected[0, i] = [sum(inside[0, kept, c], Fraction(0)) / len(kept) for c in range(width)]
-        assert violations(floats.mean(chosen, value), expected) == []
+        assert violations(floats.average(chosen, value), expected) == []
 
 
 def softmax_mean(scores: list[Fraction], values: list[Fraction]) -> arb:
@@ -244,8 +244,8 @@ def test_a_softmax_mean_is_within_its_error_of_the_exact_one(name: str, doubt: f
         scale = Fraction(chooser.choice((1, 1, 5, 64, 3000)), chooser.choice((1, 3)))
         visible = np.array([[chooser.random() < 0.7 for _ in range(keys)] for _ in range(queries)])
         try:
-            scales = floats.numbers([[scale]] * queries)[:, 0]
-            found = floats.soft(tensors[0], tensors[1], None, visible, scales)(tensors[2])
+            scales = floats.convert([[scale]] * queries)[:, 0]
+            found = floats.softmax_attention(tensors[0], tensors[1], None, visible, scales)(tensors[2])
         except PrecisionError:
             continue
         assert found.error is not None
@@ -267,10 +267,10 @@ def test_a_softmax_that_has_decided_is_known_well_however_large_its_exponents_ar
     """The exponents have errors up to 1/10, but no other exponent is near the largest ones."""
     floats = Float(name)
     large = Fraction(10**4 * 2**floats.digits, 10**6)
-    keys = floats.numbers([[large * score] for score in (1, 2, 3, 4 if values[2] != values[3] else 3)])[None]
-    one = floats.numbers([[Fraction(1)]])
-    read = floats.numbers([[Fraction(value)] for value in values])[None]
-    found = floats.soft(one[None], keys, None, np.ones((1, 4), dtype=bool), one[:, 0])(read)
+    keys = floats.convert([[large * score] for score in (1, 2, 3, 4 if values[2] != values[3] else 3)])[None]
+    one = floats.convert([[Fraction(1)]])
+    read = floats.convert([[Fraction(value)] for value in values])[None]
+    found = floats.softmax_attention(one[None], keys, None, np.ones((1, 4), dtype=bool), one[:, 0])(read)
     assert found.error is not None
     assert found.value[0, 0, 0] == values[3]
     assert found.error[0, 0, 0] < 1000 * floats.roundoff
@@ -283,11 +283,13 @@ def test_a_lookup_of_a_count_from_its_share_is_known_well_in_float32() -> None:
     """
     floats, most = Float("float32"), 200
     units = [[Fraction(1, c + 1)] for c in range(most + 1)]
-    unit = floats.numbers(units)
-    shares = floats.operator([[(0, Fraction(-2))], [(0, Fraction(-1))]], 1, [Fraction(2), Fraction(0)])(unit[None])
-    places = floats.numbers([[Fraction(j), Fraction(j * j)] for j in range(most + 1)])[None]
-    scale = floats.scales([Fraction(128 * (most + 1))] * (most + 1), feature=False)
-    found = floats.soft(shares, places, None, np.ones((most + 1, most + 1), dtype=bool), scale)(places)
+    unit = floats.convert(units)
+    shares = floats.compile_affine([[(0, Fraction(-2))], [(0, Fraction(-1))]], 1, [Fraction(2), Fraction(0)])(
+        unit[None]
+    )
+    places = floats.convert([[Fraction(j), Fraction(j * j)] for j in range(most + 1)])[None]
+    scale = floats.convert_scales([Fraction(128 * (most + 1))] * (most + 1), feature=False)
+    found = floats.softmax_attention(shares, places, None, np.ones((most + 1, most + 1), dtype=bool), scale)(places)
     assert found.error is not None
     assert (found.value == places.value).all()
     assert found.error.max() < 1e-6
@@ -297,12 +299,12 @@ def test_a_lookup_of_a_count_from_its_share_is_known_well_in_float32() -> None:
 def test_means_of_tied_keys_are_those_of_the_format(name: str) -> None:
     """Scores that are equal in the format have equal exponentials, however large they are."""
     floats = Float(name)
-    query = floats.numbers([[Fraction(400), Fraction(-1), Fraction(40_000)]])[None]
+    query = floats.convert([[Fraction(400), Fraction(-1), Fraction(40_000)]])[None]
     rows = [(200, 40_000, 0), (0, 0, 1), (200, 40_000, 0), (199, 199**2, 0)]
-    key = floats.numbers([[Fraction(part) for part in row] for row in rows])[None]
-    read = floats.numbers([[Fraction(part)] for part in (0, 1, 0, 0)])[None]
-    scale = floats.scales([Fraction(100)], feature=False)
-    found = floats.soft(query, key, None, np.ones((1, 4), dtype=bool), scale)(read)
+    key = floats.convert([[Fraction(part) for part in row] for row in rows])[None]
+    read = floats.convert([[Fraction(part)] for part in (0, 1, 0, 0)])[None]
+    scale = floats.convert_scales([Fraction(100)], feature=False)
+    found = floats.softmax_attention(query, key, None, np.ones((1, 4), dtype=bool), scale)(read)
     assert found.error is not None
     assert abs(found.value.item() - 1 / 3) <= found.error.item() < 40 * floats.roundoff
 
@@ -317,7 +319,7 @@ def test_integers_stay_exact(name: str) -> None:
         rows = random_rows(chooser, 4, 5, integer_number)
         bias = [integer_number(chooser) for _ in range(4)]
         exact = exact_array((2, 3, 5), chooser, integer_number)
-        found = floats.operator(rows, 5, bias)(stored(floats, exact))
+        found = floats.compile_affine(rows, 5, bias)(stored(floats, exact))
         found = floats.activate(floats.add(found, found), np.zeros(4, dtype=bool))
         assert found.error is not None
         assert not found.error.any()
@@ -339,12 +341,12 @@ def test_sums_at_the_end_of_the_digits_are_exact_or_say_how_wrong_they_are(name:
     for terms, exactly in largest_sums(floats):
         rows: SparseRows = [[(c, Fraction(1)) for c in range(len(terms))]]
         exact = np.array([[[Fraction(term) for term in terms]]], dtype=object)
-        found = floats.operator(rows, len(terms), [Fraction(0)])(stored(floats, exact))
+        found = floats.compile_affine(rows, len(terms), [Fraction(0)])(stored(floats, exact))
         assert found.error is not None
         assert violations(found, applied(rows, [Fraction(0)], exact)) == []
         assert not (exactly and found.error.any())
         value = np.swapaxes(exact, 1, 2)
-        mean = floats.mean(np.ones((1, 1, len(terms)), dtype=bool), stored(floats, value))
+        mean = floats.average(np.ones((1, 1, len(terms)), dtype=bool), stored(floats, value))
         assert violations(mean, np.array([[[Fraction(sum(terms), len(terms))]]], dtype=object)) == []
 
 
@@ -354,9 +356,9 @@ def test_sums_at_the_end_of_the_digits_are_exact_or_say_how_wrong_they_are(name:
 )
 def test_a_mean_is_exact_if_the_format_can_hold_it(name: str, values: list[int], exactly: bool) -> None:
     floats = Float(name)
-    tensor = floats.numbers([[Fraction(value)] for value in values])[None]
+    tensor = floats.convert([[Fraction(value)] for value in values])[None]
     chosen = np.stack([np.ones((1, len(values)), dtype=bool), np.zeros((1, len(values)), dtype=bool)], axis=1)
-    found = floats.mean(chosen[0][None], tensor)
+    found = floats.average(chosen[0][None], tensor)
     assert found.error is not None
     assert float(found.value[0, 0, 0]) == pytest.approx(sum(values) / len(values), rel=1e-6)
     assert bool(found.error[0, 0, 0]) is not exactly
@@ -366,8 +368,8 @@ def test_a_mean_is_exact_if_the_format_can_hold_it(name: str, values: list[int],
 @pytest.mark.parametrize("name", FORMATS)
 def test_powers_of_two_times_a_third_do_not_round_again(name: str) -> None:
     floats = Float(name)
-    third = floats.numbers([[Fraction(1, 3), Fraction(0)]])[None]
-    found = floats.operator([[(0, Fraction(-4)), (1, Fraction(2))]], 2, [Fraction(0)])(third)
+    third = floats.convert([[Fraction(1, 3), Fraction(0)]])[None]
+    found = floats.compile_affine([[(0, Fraction(-4)), (1, Fraction(2))]], 2, [Fraction(0)])(third)
     assert found.error is not None
     assert third.error is not None
     assert found.error[0, 0, 0] == 4 * third.error[0, 0, 0]
@@ -380,25 +382,25 @@ def test_powers_of_two_times_a_third_do_not_round_again(name: str) -> None:
 @pytest.mark.parametrize("number", [Fraction(10) ** 400, -(Fraction(10) ** 309), Fraction(2) ** 1024])
 def test_a_number_that_is_too_large_for_the_format_is_refused(name: str, number: Fraction) -> None:
     with pytest.raises(PrecisionError, match="range of"):
-        Float(name).numbers([[number]])
+        Float(name).convert([[number]])
     with pytest.raises(PrecisionError, match="range of"):
-        Float(name).operator([[(0, number)]], 1, [Fraction(0)])
+        Float(name).compile_affine([[(0, number)]], 1, [Fraction(0)])
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_relu_does_not_hide_that_a_sum_left_the_range(name: str) -> None:
     """The exact sum is positive; taken from the left it is -∞ on the way, which ReLU would make 0."""
     floats = Float(name)
-    most = Fraction(floats.most)
+    most = Fraction(floats.max_value)
     terms = [-most, -most, most, most, most / 10]
     exact = np.array([[terms]], dtype=object)
     rows: SparseRows = [[(c, Fraction(1)) for c in range(5)]]
-    found = floats.operator(rows, 5, [Fraction(0)])(stored(floats, exact))
+    found = floats.compile_affine(rows, 5, [Fraction(0)])(stored(floats, exact))
     if np.isfinite(found.value).all():
         assert violations(found, applied(rows, [Fraction(0)], exact)) == []
     else:
         with pytest.raises(PrecisionError, match="range of"):
-            floats.largest(found)
+            floats.argmax(found)
         if not found.value.max() > 0:
             with pytest.raises(PrecisionError, match="range of"):
                 floats.activate(found, np.zeros(1, dtype=bool))
@@ -411,10 +413,12 @@ def test_nothing_is_decided_on_numbers_without_a_bound(error: float) -> None:
     with pytest.raises(UndecidedError):
         floats.activate(number, np.array([True, False]))
     with pytest.raises(UndecidedError):
-        floats.largest(number)
+        floats.argmax(number)
     keys = Tensor(np.array([[[1.0], [2.0]]]), np.array([[[error], [0.0]]]))
     with pytest.raises(PrecisionError):
-        floats.choose(floats.numbers([[Fraction(1)]])[None], keys, None, np.ones((1, 2), dtype=bool), Choice.AVERAGE)
+        floats.select_keys(
+            floats.convert([[Fraction(1)]])[None], keys, None, np.ones((1, 2), dtype=bool), AttentionKind.AVERAGE
+        )
 
 
 # Decisions
@@ -425,10 +429,10 @@ def scores_of(query: list[Fraction], keys: list[list[Fraction]]) -> list[Fractio
 
 
 def choose(
-    floats: Float, query: list[Fraction], keys: list[list[Fraction]], choice: Choice = Choice.AVERAGE
+    floats: Float, query: list[Fraction], keys: list[list[Fraction]], choice: AttentionKind = AttentionKind.AVERAGE
 ) -> list[int]:
     visible = np.ones((1, len(keys)), dtype=bool)
-    chosen = floats.choose(floats.numbers([query])[None], floats.numbers(keys)[None], None, visible, choice)
+    chosen = floats.select_keys(floats.convert([query])[None], floats.convert(keys)[None], None, visible, choice)
     return [int(j) for j in np.flatnonzero(chosen[0, 0])]
 
 
@@ -438,8 +442,8 @@ def test_scores_that_tie_exactly_are_a_tie_although_their_rounded_sums_differ() 
     ones, parts = [Fraction(1)] * 3, [[Fraction(1), small, small], [small, small, Fraction(1)]]
     assert len({float(a) + float(b) + float(c) for a, b, c in parts}) == 2
     assert choose(Float(), ones, parts) == [0, 1]
-    assert choose(Float(), ones, parts, Choice.LEFTMOST) == [0]
-    assert choose(Float(), ones, parts, Choice.RIGHTMOST) == [1]
+    assert choose(Float(), ones, parts, AttentionKind.LEFTMOST) == [0]
+    assert choose(Float(), ones, parts, AttentionKind.RIGHTMOST) == [1]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -503,7 +507,7 @@ def test_the_largest_number_is_the_exact_one_or_not_decided(name: str) -> None:
         x, inside = boxed(floats, exact, chooser)
         row = list(inside[0, 0])
         try:
-            index = int(floats.largest(x)[0, 0])
+            index = int(floats.argmax(x)[0, 0])
         except UndecidedError as doubt:
             ties.append((doubt.tie, sorted(row)[-1] == sorted(row)[-2]))
             continue
@@ -532,15 +536,15 @@ def test_a_step_takes_the_exact_side_of_zero_or_none(name: str) -> None:
 
 def test_a_step_at_zero_is_one_if_the_zero_is_exact() -> None:
     floats = Float()
-    found = floats.activate(floats.numbers([[Fraction(0), Fraction(-1, 3)]])[None], np.array([True, True]))
+    found = floats.activate(floats.convert([[Fraction(0), Fraction(-1, 3)]])[None], np.array([True, True]))
     assert found.value.tolist() == [[[1, 0]]]
 
 
 # Against exact arithmetic
 
 
-@pytest.mark.parametrize("choice", [Choice.AVERAGE, Choice.LEFTMOST, Choice.RIGHTMOST])
-def test_floats_and_exact_numbers_choose_alike_among_small_integers(choice: Choice) -> None:
+@pytest.mark.parametrize("choice", [AttentionKind.AVERAGE, AttentionKind.LEFTMOST, AttentionKind.RIGHTMOST])
+def test_floats_and_exact_numbers_choose_alike_among_small_integers(choice: AttentionKind) -> None:
     chooser, exact, floats = random.Random(12), Exact(), Float("float32")
     for _ in range(200):
         d, n = chooser.randrange(0, 4), chooser.randrange(1, 8)
@@ -549,22 +553,22 @@ def test_floats_and_exact_numbers_choose_alike_among_small_integers(choice: Choi
         visible = np.tri(n, k=chooser.choice((0, -1)), dtype=bool)
         results = []
         for numbers in (exact, floats):
-            query, key = (numbers.numbers(part)[None] for part in rows)
-            results.append(numbers.choose(query, key, numbers.numbers(bias), visible, choice))
+            query, key = (numbers.convert(part)[None] for part in rows)
+            results.append(numbers.select_keys(query, key, numbers.convert(bias), visible, choice))
         assert (results[0] == results[1]).all()
 
 
 def test_exact_numbers_take_a_softmax_only_of_equal_scores() -> None:
     exact = Exact()
-    key = exact.numbers([[Fraction(1)], [Fraction(1)], [Fraction(2)]])[None]
-    query, scale = exact.numbers([[Fraction(3)]] * 3)[None], exact.numbers([[Fraction(1)]] * 3)[:, 0]
-    found = exact.soft(query[:, :2], key[:, :2], None, np.ones((2, 2), dtype=bool), scale[:2])(key[:, :2])
+    key = exact.convert([[Fraction(1)], [Fraction(1)], [Fraction(2)]])[None]
+    query, scale = exact.convert([[Fraction(3)]] * 3)[None], exact.convert([[Fraction(1)]] * 3)[:, 0]
+    found = exact.softmax_attention(query[:, :2], key[:, :2], None, np.ones((2, 2), dtype=bool), scale[:2])(key[:, :2])
     assert found.value.tolist() == [[[1], [1]]]
     with pytest.raises(ConstructionError, match="not a rational number"):
-        exact.soft(query, key, None, np.ones((3, 3), dtype=bool), scale)(key)
+        exact.softmax_attention(query, key, None, np.ones((3, 3), dtype=bool), scale)(key)
 
 
 def test_units_of_numbers_are_the_largest_powers_of_two_that_divide_them() -> None:
     sizes = [1.0, 6.0, 0.75, 2.0**53 - 1, 5e-324, 2.0**-1022 * 3, 0.0]
-    assert power_dividing(np.array(sizes)).tolist() == [1, 2, 0.25, 1, 5e-324, 2.0**-1022, np.inf]
-    assert all(a <= b for a, b in pairwise(sorted(power_dividing(np.array(sizes)))))
+    assert largest_dividing_power(np.array(sizes)).tolist() == [1, 2, 0.25, 1, 5e-324, 2.0**-1022, np.inf]
+    assert all(a <= b for a, b in pairwise(sorted(largest_dividing_power(np.array(sizes)))))

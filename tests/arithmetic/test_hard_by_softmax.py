@@ -17,10 +17,10 @@ import pytest
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics.base import Tensor
-from softmachine.engines.numerics.fixed_point import Fixed
-from softmachine.engines.numerics.fixed_point_array import Grid
+from softmachine.engines.numerics.fixed_point import FixedPointArithmetic
+from softmachine.engines.numerics.fixed_point_array import FixedPointArrays
 from softmachine.testing import words as all_words
-from softmachine.transformer.attention import AVERAGE_HARD, softmax
+from softmachine.transformer.attention import AVERAGE_HARD, softmax_weighting
 from softmachine.transformer.weights import Block, Layer, Transformer
 from tests.arithmetic.fixed_reference import Reference
 from tests.sources.transformers import RandomTransformer, random_word
@@ -38,7 +38,7 @@ def soft(hard: Transformer, scale: int) -> Transformer:
     """The transformer with softmax in all heads."""
 
     def layer(old: Layer) -> Layer:
-        return replace(old, heads=tuple(replace(head, weighting=softmax(scale)) for head in old.heads))
+        return replace(old, heads=tuple(replace(head, weighting=softmax_weighting(scale)) for head in old.heads))
 
     blocks = (Block(tuple(map(layer, block.layers)), block.repeats, block.name) for block in hard.blocks)
     return replace(hard, blocks=tuple(blocks))
@@ -77,8 +77,8 @@ def test_half_the_scale_is_not_enough() -> None:
 @pytest.mark.parametrize("bits", range(1, 12))
 def test_the_exponential_of_the_least_difference_vanishes_and_that_of_half_of_it_does_not(bits: int) -> None:
     for inside in range(bits + 1, bits + 6):
-        grid, scale = Grid(inside), least_scale(bits, inside)
-        if grid.format.holds(Fraction(scale)):
+        grid, scale = FixedPointArrays(inside), least_scale(bits, inside)
+        if grid.format.contains(Fraction(scale)):
             step = np.array([-(1 << inside - bits)], dtype=grid.dtype)
             below = grid.multiply(step, np.array([scale << inside], dtype=grid.dtype))
             assert grid.exponential(below)[0] == 0
@@ -90,17 +90,17 @@ def test_where_sums_do_not_saturate_the_average_is_exact_and_rounded_once() -> N
     """Six tied keys of 1, 1, 1, 0, 0, 0 units have mean half a unit, which is a unit; weights of 1/6 gave 0."""
     bits = 4
     for inside in range(8, 16):
-        numbers = Fixed(bits, inside)
-        values = Tensor(np.array([1, 1, 1, 0, 0, 0], dtype=numbers.grid.dtype)[None, :, None])
+        numbers = FixedPointArithmetic(bits, inside)
+        values = Tensor(np.array([1, 1, 1, 0, 0, 0], dtype=numbers.arrays.dtype)[None, :, None])
         flags = np.ones((1, 6), dtype=bool)
-        query, key = Tensor(numbers.grid.zeros((1, 1, 0))), Tensor(numbers.grid.zeros((1, 6, 0)))
-        scale = numbers.scales([Fraction(least_scale(bits, inside))], feature=False)
-        assert numbers.soft(query, key, None, flags, scale)(values).value.item() == 1
-        assert numbers.mean(flags[None], values).value.item() == 1
-    largest, numbers = Reference(bits).largest, Fixed(bits, 8)
-    values = numbers.numbers([[largest]] * 5 + [[-largest]])[None]
+        query, key = Tensor(numbers.arrays.zeros((1, 1, 0))), Tensor(numbers.arrays.zeros((1, 6, 0)))
+        scale = numbers.convert_scales([Fraction(least_scale(bits, inside))], feature=False)
+        assert numbers.softmax_attention(query, key, None, flags, scale)(values).value.item() == 1
+        assert numbers.average(flags[None], values).value.item() == 1
+    largest, numbers = Reference(bits).largest, FixedPointArithmetic(bits, 8)
+    values = numbers.convert([[largest]] * 5 + [[-largest]])[None]
     exact = Reference(bits).round(largest * 4 / 6)
-    assert numbers.mean(np.ones((1, 1, 6), dtype=bool), values).value.item() == exact * 2**bits
+    assert numbers.average(np.ones((1, 1, 6), dtype=bool), values).value.item() == exact * 2**bits
 
 
 @pytest.mark.parametrize("formula", ["Q_a since Q_b", "prev Q_a", "#<[Q_a] = #<[Q_b]", "odd(#<[Q_a])"])

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics import find_arithmetic
 from softmachine.engines.numerics.int8 import Int8
-from softmachine.engines.numerics.low_precision import FORMATS, Rounded
+from softmachine.engines.numerics.low_precision import FORMATS, LowPrecisionFloat
 from softmachine.support.errors import PrecisionError, UsageError
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_number_that_is_stored_is_one_of_the_format(name: str) -> None:
-    numbers, rng = Rounded(name), np.random.default_rng(0)
+    numbers, rng = LowPrecisionFloat(name), np.random.default_rng(0)
     rows = [[Fraction(int(x), 97) for x in row] for row in rng.integers(-300, 300, (5, 4))]
-    x = numbers.numbers(rows)
+    x = numbers.convert(rows)
     weights = [[(c, Fraction(int(w), 7)) for c, w in enumerate(row)] for row in rng.integers(-9, 9, (3, 4))]
-    y = numbers.operator(weights, 4, [Fraction(1, 3)] * 3)(x)
+    y = numbers.compile_affine(weights, 4, [Fraction(1, 3)] * 3)(x)
     for tensor in (x, y, numbers.add(y, y)):
         assert (tensor.value == tensor.value.astype(FORMATS[name]).astype(np.float64)).all()
     exact = [[sum(w * row[c] for c, w in own) + Fraction(1, 3) for own in weights] for row in rows]
@@ -34,14 +34,14 @@ def test_every_number_that_is_stored_is_one_of_the_format(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_softmax_weights_are_rounded_and_the_bounds_cover_it(name: str) -> None:
-    numbers, wide, rng = Rounded(name), arithmetic("float64"), np.random.default_rng(1)
+    numbers, wide, rng = LowPrecisionFloat(name), find_arithmetic("float64"), np.random.default_rng(1)
     queries, keys, values = ([[Fraction(int(x)) for x in row] for row in rng.integers(-1, 2, (6, 3))] for _ in range(3))
     visible = np.tril(np.ones((6, 6), dtype=bool))
     found = []
     for each in (numbers, wide):
-        query, key, value = (each.numbers(rows)[None] for rows in (queries, keys, values))
-        scale = each.numbers([[Fraction(2)]] * 6)[:, 0]
-        found.append(each.soft(query, key, None, visible, scale)(value))
+        query, key, value = (each.convert(rows)[None] for rows in (queries, keys, values))
+        scale = each.convert([[Fraction(2)]] * 6)[:, 0]
+        found.append(each.softmax_attention(query, key, None, visible, scale)(value))
     low, high = found
     assert low.error is not None
     assert (np.abs(low.value - high.value) <= low.error + 1e-9).all()
@@ -61,24 +61,24 @@ def test_chapter_8_is_refused_where_a_format_cannot_decide_and_the_head_is_named
 def test_int8_holds_integers_and_nothing_else() -> None:
     numbers = Int8()
     with pytest.raises(PrecisionError, match="1/2 is not representable in int8"):
-        numbers.numbers([[Fraction(1, 2)]])
+        numbers.convert([[Fraction(1, 2)]])
     with pytest.raises(PrecisionError, match="128 is not representable in int8"):
-        numbers.operator([[(0, Fraction(128))]], 1, [Fraction(0)])
-    large = numbers.operator([[(0, Fraction(100))]], 1, [Fraction(0)])
+        numbers.compile_affine([[(0, Fraction(128))]], 1, [Fraction(0)])
+    large = numbers.compile_affine([[(0, Fraction(100))]], 1, [Fraction(0)])
     with pytest.raises(PrecisionError, match="is outside the range"):
-        large(numbers.numbers([[Fraction(2)]])[None])
-    values = numbers.numbers([[Fraction(0)], [Fraction(1)]])[None]
+        large(numbers.convert([[Fraction(2)]])[None])
+    values = numbers.convert([[Fraction(0)], [Fraction(1)]])[None]
     both = np.ones((1, 1, 2), dtype=bool)
     with pytest.raises(PrecisionError, match="mean of different numbers"):
-        numbers.mean(both, values)
-    query, key = numbers.numbers([[Fraction(1)]])[None], numbers.numbers([[Fraction(3)], [Fraction(3)]])[None]
-    chosen = numbers.choose(query, key, None, np.ones((1, 2), dtype=bool), Choice.RIGHTMOST)
+        numbers.average(both, values)
+    query, key = numbers.convert([[Fraction(1)]])[None], numbers.convert([[Fraction(3)], [Fraction(3)]])[None]
+    chosen = numbers.select_keys(query, key, None, np.ones((1, 2), dtype=bool), AttentionKind.RIGHTMOST)
     assert chosen.tolist() == [[[False, True]]]
     with pytest.raises(PrecisionError, match="softmax"):
-        numbers.soft(query, key, None, np.ones((1, 2), dtype=bool), query)(values)
+        numbers.softmax_attention(query, key, None, np.ones((1, 2), dtype=bool), query)(values)
 
 
 def test_all_low_formats_have_their_names() -> None:
     for name in (*FORMATS, "int8"):
-        assert arithmetic(name).name == name
+        assert find_arithmetic(name).name == name
     assert ml_dtypes.bfloat16 is FORMATS["bfloat16"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.engines.numerics import SHELF, arithmetic
+from softmachine.engines.numerics import ARITHMETICS, find_arithmetic
 from softmachine.support.errors import UsageError
 
 TOY = '''
@@ -42,9 +42,9 @@ def _toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[softmachine.arithmetics]\ntoy = toy_numbers:ARITHMETIC\n")
     monkeypatch.syspath_prepend(tmp_path)
-    vars(SHELF).pop("_others", None)
+    vars(ARITHMETICS).pop("_others", None)
     yield
-    del vars(SHELF)["_others"]
+    del vars(ARITHMETICS)["_others"]
 
 
 @pytest.mark.usefixtures("_toy")
@@ -52,14 +52,14 @@ def test_other_packages_bring_arithmetics() -> None:
     run = sm.run(sm.compile("palindrome"), "abba", arithmetic="toy:3")
     assert (run.accepted, run.arithmetic) == (True, "toy:3")
     with pytest.raises(UsageError, match="unknown arithmetic 'toy'") as caught:
-        arithmetic("toy")
+        find_arithmetic("toy")
     assert caught.value.hint == "did you mean toy:N?"
 
 
 @pytest.mark.parametrize("name", ["plain", "rounded", "base", "", "int8:plain"])
 def test_all_names_are_listed_where_there_is_none(name: str) -> None:
     with pytest.raises(UsageError, match=f"unknown arithmetic {name!r}") as caught:
-        arithmetic(name)
+        find_arithmetic(name)
     assert caught.value.hint == (
         "choose exact, float64, float32, ball, fixed:B, bfloat16, float16, float8_e4m3fn, float8_e5m2, int8; ball:256 "
         "are balls of 256 bits, float32:plain is float32 without error bounds, fixed:8 has 8 integer and 8 fractional "
@@ -70,7 +70,7 @@ def test_all_names_are_listed_where_there_is_none(name: str) -> None:
 @pytest.mark.parametrize(("name", "meant"), [("float46", "float64"), ("exact:3", "exact"), ("fp16", "float16")])
 def test_a_similar_name_is_suggested(name: str, meant: str) -> None:
     with pytest.raises(UsageError, match=f"unknown arithmetic {name!r}") as caught:
-        arithmetic(name)
+        find_arithmetic(name)
     assert str(caught.value.hint).startswith(f"did you mean {meant}")
 
 

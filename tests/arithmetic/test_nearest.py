@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from softmachine.engines.numerics import Tensor, arithmetic
-from softmachine.engines.numerics.float_affine import SLACK
+from softmachine.engines.numerics import Tensor, find_arithmetic
+from softmachine.engines.numerics.float_affine import ROUNDING_SLACK
 
 KEYS, QUERIES = 150, 3
 
@@ -30,7 +30,7 @@ def exact_mean(query: list[Fraction], keys: list[list[Fraction]], values: list[F
 @pytest.mark.parametrize("name", ["float64", "float32"])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_mean_over_few_of_many_keys_is_within_its_bound(name: str, seed: int) -> None:
-    rng, numbers = random.Random(seed), arithmetic(name)
+    rng, numbers = random.Random(seed), find_arithmetic(name)
     thirds = [1, 3, 7][seed % 3]
 
     def draw(size: int) -> Fraction:
@@ -43,27 +43,27 @@ def test_a_mean_over_few_of_many_keys_is_within_its_bound(name: str, seed: int) 
     scale = Fraction(thirds * thirds * rng.choice([1, 2, 8]))
 
     def batch(rows: list[list[Fraction]]) -> Tensor:
-        return numbers.numbers(rows)[None, :]
+        return numbers.convert(rows)[None, :]
 
     visible = np.ones((QUERIES, KEYS), dtype=bool)
-    scales = numbers.scales([scale] * QUERIES, feature=False)
+    scales = numbers.convert_scales([scale] * QUERIES, feature=False)
     shares = numbers._shares(batch(queries), batch(keys), None, visible, scales)  # type: ignore[attr-defined]
     assert shares.near is not None
     assert len(shares.near.keys) < KEYS / 2
-    found = numbers.soft(batch(queries), batch(keys), None, visible, scales)(batch(values))
+    found = numbers.softmax_attention(batch(queries), batch(keys), None, visible, scales)(batch(values))
     assert found.error is not None
     for q, query in enumerate(queries):
         exact = exact_mean(query, keys, [value for (value,) in values], scale)
         off = abs(Decimal(float(found.value[0, q, 0])) - exact)
-        assert off <= Decimal(float(found.error[0, q, 0])) * Decimal(SLACK), (q, shares.near.keys)
+        assert off <= Decimal(float(found.error[0, q, 0])) * Decimal(ROUNDING_SLACK), (q, shares.near.keys)
 
 
 def test_warm_softmax_and_numbers_that_are_hardly_known_take_all_keys() -> None:
-    numbers = arithmetic("float64")
+    numbers = find_arithmetic("float64")
     places = [[Fraction(place)] for place in range(KEYS)]
-    query, key = numbers.numbers([[Fraction(1)]])[None, :], numbers.numbers(places)[None, :]
+    query, key = numbers.convert([[Fraction(1)]])[None, :], numbers.convert(places)[None, :]
     visible = np.ones((1, KEYS), dtype=bool)
-    warm, sharp = (numbers.scales([scale], feature=False) for scale in (Fraction(1, 100), Fraction(100)))
+    warm, sharp = (numbers.convert_scales([scale], feature=False) for scale in (Fraction(1, 100), Fraction(100)))
     vague = Tensor(key.value, np.full(key.shape, 0.02))
 
     def few(keys: Tensor, scale: Tensor) -> bool:

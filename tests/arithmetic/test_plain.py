@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.check import check_words
-from softmachine.engines.numerics import UndecidedError, arithmetic
+from softmachine.engines.check import check_inputs
+from softmachine.engines.numerics import UndecidedError, find_arithmetic
 from softmachine.engines.numerics.base import Tensor
-from softmachine.engines.numerics.float_unchecked import PlainFloat
+from softmachine.engines.numerics.float_unchecked import UncheckedFloat
 from softmachine.support.errors import UsageError
 from softmachine.testing import words as all_words
 
@@ -20,30 +20,30 @@ THIRD = Fraction(1, 3)
 
 @pytest.mark.parametrize("name", ["float64", "float32", "float16"])
 def test_operations_round_to_the_format(name: str) -> None:
-    plain = arithmetic(f"{name}:plain")
+    plain = find_arithmetic(f"{name}:plain")
     kind = np.dtype(name).type
-    third = plain.numbers([[THIRD]])
+    third = plain.convert([[THIRD]])
     assert third.value.dtype == np.dtype(name)
     assert third.value[0, 0] == kind(1 / 3)
-    tripled = plain.operator([[(0, Fraction(3))]], 1, [THIRD])(Tensor(third.value[None]))
+    tripled = plain.compile_affine([[(0, Fraction(3))]], 1, [THIRD])(Tensor(third.value[None]))
     assert tripled.value[0, 0, 0] == kind(kind(1 / 3) * kind(3) + kind(1 / 3))
     assert plain.add(third, third).value[0, 0] == kind(2) * kind(1 / 3)
 
 
 def test_a_format_that_is_too_small_goes_wrong_without_a_word() -> None:
-    plain = PlainFloat("float16:plain")
-    large = plain.numbers([[Fraction(2048)]])
-    assert plain.add(large, plain.numbers([[Fraction(1)]])).value[0, 0] == 2048
-    assert np.isinf(plain.numbers([[Fraction(10**400)]]).value[0, 0])
+    plain = UncheckedFloat("float16:plain")
+    large = plain.convert([[Fraction(2048)]])
+    assert plain.add(large, plain.convert([[Fraction(1)]])).value[0, 0] == 2048
+    assert np.isinf(plain.convert([[Fraction(10**400)]]).value[0, 0])
 
 
 def test_a_tie_of_logits_is_an_error_and_so_is_what_is_not_a_number() -> None:
-    plain = PlainFloat("float32:plain")
+    plain = UncheckedFloat("float32:plain")
     with pytest.raises(UndecidedError, match="equal") as tie:
-        plain.largest(Tensor(np.ones((1, 1, 2), np.float32)))
+        plain.argmax(Tensor(np.ones((1, 1, 2), np.float32)))
     assert tie.value.tie
     with pytest.raises(UndecidedError, match="is outside the range"):
-        plain.largest(Tensor(np.array([[[np.nan, 1]]], np.float32)))
+        plain.argmax(Tensor(np.array([[[np.nan, 1]]], np.float32)))
 
 
 @pytest.mark.parametrize("source", ["palindrome", "Q_a since Q_b", "#<[Q_a] >= 2*#>[Q_b]", "dyck-2"])
@@ -52,10 +52,10 @@ def test_small_inputs_come_out_right(source: str, attention: str) -> None:
     model = sm.compile(source, attention=attention, length=40 if attention == "soft" else None)
     assert model.codec is not None
     words = [*all_words(model.codec.alphabet, 3)]
-    assert check_words(model, words, arithmetic="float64:plain").holds
+    assert check_inputs(model, words, arithmetic="float64:plain").holds
 
 
 @pytest.mark.parametrize("name", ["float8:plain", "ball:plain", "float32:plane"])
 def test_only_floats_are_plain(name: str) -> None:
     with pytest.raises(UsageError, match="unknown arithmetic"):
-        arithmetic(name)
+        find_arithmetic(name)

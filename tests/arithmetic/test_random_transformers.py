@@ -19,7 +19,7 @@ from tests.sources.transformers import RandomTransformer, random_word
 def outcome(transformer: Transformer, word: list[str], arithmetic: str) -> list[str] | type[SoftmachineError]:
     """The outputs at every position, or the error."""
     try:
-        return DenseEngine(transformer, arithmetic).answers([word])[0]
+        return DenseEngine(transformer, arithmetic).predict([word])[0]
     except SoftmachineError as error:
         return type(error)
 
@@ -53,9 +53,9 @@ def test_floats_are_never_at_a_loss_with_small_integers() -> None:
     found: Counter[str] = Counter()
     for seed in range(300):
         transformer = RandomTransformer(seed, denominators=(1,)).transformer()
-        if any(feature.over != "1" for feature in transformer.features) or len(transformer.layers) > 1:
+        if any(feature.denominator != "1" for feature in transformer.features) or len(transformer.layers) > 1:
             continue
-        if any(head.weighting.choice.value == "average-hard" for head in transformer.heads):
+        if any(head.weighting.kind.value == "average-hard" for head in transformer.heads):
             continue
         word = random_word(seed, 1 + seed % 6)
         assert outcome(transformer, word, "float32") == outcome(transformer, word, "exact")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softmachine.engines.numerics.base import Array, Tensor
-from softmachine.engines.numerics.float_scores import FloatScores
+from softmachine.engines.numerics.float_scores import ScoresWithBounds
 
 DIGITS, LEAST = 53, float(np.finfo(np.float64).smallest_normal)
 INTEGERS = st.integers(-5, 5).map(float) | st.sampled_from([2.0**30, -(2.0**26) - 1])
@@ -48,8 +48,8 @@ def test_scores_are_no_further_off_than_they_say(whole: bool, data: st.DataObjec
     query = tensor(data, (1, queries, width), numbers, exact=whole)
     key = tensor(data, (1, keys, width), numbers, exact=whole)
     bias = tensor(data, (queries, keys), numbers, exact=whole) if data.draw(st.booleans()) else None
-    scores = FloatScores.of(query, key, bias, DIGITS, LEAST)
-    doubt = np.zeros(scores.value.shape) if scores.doubt is None else scores.doubt
+    scores = ScoresWithBounds.of(query, key, bias, DIGITS, LEAST)
+    doubt = np.zeros(scores.value.shape) if scores.error_bound is None else scores.error_bound
     signs = np.random.default_rng(data.draw(st.integers(0, 99)))
     truth = exact_scores(moved(query, signs)[0], moved(key, signs)[0], None if bias is None else moved(bias, signs))
     visible = np.ones((queries, keys), dtype=bool)
@@ -61,7 +61,7 @@ def test_scores_are_no_further_off_than_they_say(whole: bool, data: st.DataObjec
             assert abs(Fraction(float(scores.value[0, i, j])) - score) <= Fraction(float(doubt[0, i, j]))
             assert abs(score) <= Fraction(scores.largest) + Fraction(float(doubt[0, i, j]))
             assert candidates[0, i, j] or not visible[i, j] or score < max(seen)
-            assert scores.doubt is not None or candidates[0, i, j] == (visible[i, j] and score == max(seen))
+            assert scores.error_bound is not None or candidates[0, i, j] == (visible[i, j] and score == max(seen))
 
 
 @settings(max_examples=80, deadline=None)
@@ -72,9 +72,9 @@ def test_differences_of_scores_are_no_further_off_than_they_say(data: st.DataObj
     query = tensor(data, (1, queries, width), ANY, exact=False)
     key = tensor(data, (1, keys, width), ANY, exact=data.draw(st.booleans()))
     bias = tensor(data, (queries, keys), ANY, exact=False) if data.draw(st.booleans()) else None
-    scores = FloatScores.of(query, key, bias, DIGITS, LEAST)
+    scores = ScoresWithBounds.of(query, key, bias, DIGITS, LEAST)
     top = scores.value.argmax(axis=-1)
-    beside = scores.beside(top, query, key, bias)
+    beside = scores.bound_differences(top, query, key, bias)
     doubt = np.zeros(scores.value.shape) if beside is None else beside
     signs = np.random.default_rng(data.draw(st.integers(0, 99)))
     truth = exact_scores(moved(query, signs)[0], moved(key, signs)[0], None if bias is None else moved(bias, signs))
@@ -88,13 +88,13 @@ def test_small_integers_are_exact_and_large_ones_are_not() -> None:
     def one(number: float) -> Tensor:
         return Tensor(np.full((1, 1, 1), number), np.zeros((1, 1, 1)))
 
-    assert FloatScores.of(one(2.0**20), one(2.0**20), None, DIGITS, LEAST).doubt is None
-    assert FloatScores.of(one(2.0**20), one(2.0**20), one(1.0)[0], DIGITS, LEAST).doubt is None
-    assert FloatScores.of(one(2.0**20), one(2.0**-4), one(0.5)[0], DIGITS, LEAST).doubt is None
-    assert FloatScores.of(one(0.1), one(1.0), None, DIGITS, LEAST).doubt is None
+    assert ScoresWithBounds.of(one(2.0**20), one(2.0**20), None, DIGITS, LEAST).error_bound is None
+    assert ScoresWithBounds.of(one(2.0**20), one(2.0**20), one(1.0)[0], DIGITS, LEAST).error_bound is None
+    assert ScoresWithBounds.of(one(2.0**20), one(2.0**-4), one(0.5)[0], DIGITS, LEAST).error_bound is None
+    assert ScoresWithBounds.of(one(0.1), one(1.0), None, DIGITS, LEAST).error_bound is None
     tiny = 2.0**-600
     for query, key, bias in ((2.0**30 + 1, 2.0**30, 0.5), (0.1, 0.1, 0.0), (tiny, tiny, 0.0), (1.0, 1.0, 2.0**53)):
-        doubt = FloatScores.of(one(query), one(key), one(bias)[0], DIGITS, LEAST).doubt
+        doubt = ScoresWithBounds.of(one(query), one(key), one(bias)[0], DIGITS, LEAST).error_bound
         assert doubt is not None
         assert doubt.all()
 
@@ -102,8 +102,8 @@ def test_small_integers_are_exact_and_large_ones_are_not() -> None:
 def test_only_queries_with_inexact_rivals_are_unsure() -> None:
     value = np.array([[[3.0, 3.0, 1.0], [3.0, 3.0, 1.0], [9.0, 3.0, 1.0]]])
     doubt = np.array([[[0.0, 0.0, 0.5], [0.0, 0.5, 0.0], [0.5, 0.5, 0.5]]])
-    scores = FloatScores(value, doubt, 9.0)
+    scores = ScoresWithBounds(value, doubt, 9.0)
     candidates = scores.candidates(np.ones((3, 3), dtype=bool))
     assert candidates.tolist() == [[[True, True, False], [True, True, False], [True, False, False]]]
-    assert scores.unsure(candidates).tolist() == [[0, 1]]
-    assert FloatScores(value, None, 9.0).unsure(candidates).tolist() == []
+    assert scores.undecided_queries(candidates).tolist() == [[0, 1]]
+    assert ScoresWithBounds(value, None, 9.0).undecided_queries(candidates).tolist() == []

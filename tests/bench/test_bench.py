@@ -9,7 +9,7 @@ import pytest
 from softmachine.cli import benchmarks as bench
 from softmachine.cli.bench import NAMES
 from softmachine.cli.benchmarks import c_loop
-from softmachine.cli.benchmarks.result import Result, figures, ratio, table
+from softmachine.cli.benchmarks.result import Result, format_number, format_ratio, format_results
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import SoftmachineError
 from softmachine.testing import load_as
@@ -63,7 +63,7 @@ def test_a_benchmark_that_is_not_there_is_named(cli: Cli) -> None:  # noqa: F811
 
 def test_every_benchmark_has_its_columns_and_what_is_not_compared_a_dash() -> None:
     results = [Result("a", "x", 1234.0, "words", {"C": 0.25}), Result("a", "y", 3.0, "words", {"D": 7.0})]
-    assert table([*results, Result("b", "z", 30.0, "calls", {"E": 12.0})]).splitlines() == [
+    assert format_results([*results, Result("b", "z", 30.0, "calls", {"E": 12.0})]).splitlines() == [
         "a           rate  against C  against D",
         "x  1,200 words/s      1/4.0          –",
         "y    3.0 words/s          –      × 7.0",
@@ -75,19 +75,19 @@ def test_every_benchmark_has_its_columns_and_what_is_not_compared_a_dash() -> No
 
 @pytest.mark.parametrize(("value", "said"), [(1.0, "× 1.0"), (38_712.0, "× 39,000"), (0.19, "1/5.3"), (0.004, "1/250")])
 def test_ratios_have_as_many_digits_as_they_are_good_for(value: float, said: str) -> None:
-    assert ratio(value) == said
+    assert format_ratio(value) == said
 
 
 def test_numbers_below_one() -> None:
-    assert figures(0.051) == "0.051"
+    assert format_number(0.051) == "0.051"
 
 
-@pytest.mark.skipif(c_loop.compiler() is None, reason="there is no C compiler")
+@pytest.mark.skipif(c_loop.find_compiler() is None, reason="there is no C compiler")
 def test_the_loop_in_c_is_held_to_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = load_as("busy-beaver-4", TuringMachine)
-    speed = c_loop.looped(machine, 50, 1)
+    speed = c_loop.measure_c_loop(machine, 50, 1)
     assert speed is not None
     assert speed > 0
     monkeypatch.setattr(c_loop, "PROGRAM", c_loop.PROGRAM.replace("step++", "step += 2"))
     with pytest.raises(SoftmachineError, match="differs from 'busy-beaver-4'"):
-        c_loop.looped(machine, 50, 1)
+        c_loop.measure_c_loop(machine, 50, 1)

@@ -14,7 +14,7 @@ from typing import Any
 
 import softmachine as sm
 from softmachine.languages import zoo
-from softmachine.theorems import all_theorems, theorem_named
+from softmachine.theorems import all_theorems, get_theorem
 from tests.digests.cases import FEW_LETTERS, RENAMED
 
 LENGTHS = (10, 1000)
@@ -68,7 +68,7 @@ class Case:
     @property
     def is_made_for_length(self) -> bool:
         """Whether the weights depend on the length."""
-        theorem = theorem_named(self.theorem)
+        theorem = get_theorem(self.theorem)
         assert theorem is not None
         return bool(theorem.length)
 
@@ -80,7 +80,7 @@ class Case:
 
 def cases() -> Iterator[Case]:
     """All rows."""
-    for entry in zoo.entries():
+    for entry in zoo.list_entries():
         for theorem in all_theorems():
             if theorem.applies_to(_source(entry.name)):
                 for attention in theorem.attentions:

@@ -13,28 +13,28 @@ import pytest
 
 import softmachine as sm
 from softmachine.certify import Certificate, certify
-from softmachine.certify.certificate import with_softmax
-from softmachine.certify.empirical import measure
-from softmachine.certify.softmax_error import budget
+from softmachine.certify.certificate import replace_by_softmax
+from softmachine.certify.empirical import measure_precision
+from softmachine.certify.softmax_error import compute_budget
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, Signal, attend, constant, loop, named, recogniser
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT
 from softmachine.languages import zoo
 from softmachine.languages.source import Source
-from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
-from softmachine.support.errors import ConstructionError, OutgrownError, UsageError
+from softmachine.languages.temporal import Formula, Specification, find_fragment, parse_formula, to_core, truth_values
+from softmachine.support.errors import ConstructionError, ContextTooShortError, UsageError
 from softmachine.testing import load_as
 from softmachine.testing.temporal import random_formula
-from softmachine.theorems import Theorem, theorem_for, theorems_for
-from softmachine.theorems.logic.temporal.heads import Variant, Vision
+from softmachine.theorems import Theorem, applicable_theorems, find_theorem
+from softmachine.theorems.logic.temporal.heads import Masking, Variant
 from softmachine.theorems.logic.temporal.theorem import signals
-from softmachine.theorems.shared.recogniser_codec import START
-from softmachine.transformer.attention import Choice, Weighting, softmax
-from softmachine.transformer.features import INVERSE, Distance
+from softmachine.theorems.shared.recogniser_codec import START_TOKEN
+from softmachine.transformer.attention import AttentionKind, Weighting, softmax_weighting
+from softmachine.transformer.features import RECIPROCAL, Distance
 from softmachine.transformer.weights import Block, Layer
 from tests.cases import CASES, Case
 from tests.models import signals_of
@@ -49,7 +49,7 @@ def specification(formula: Formula | str) -> Specification:
     return Specification(name="formula", formula=parsed, alphabet=("a", "b"))
 
 
-def hard(formula: Formula | str, vision: Vision = Vision.ENCODER) -> Program:
+def hard(formula: Formula | str, vision: Masking = Masking.ENCODER) -> Program:
     return signals(specification(formula), Variant(vision, soft=False))
 
 
@@ -69,20 +69,20 @@ def test_five_hundred_certificates_are_true(block: int) -> None:
 def certified_formula_is_right(seed: int, depth: int, exhaustive: int, longest: int) -> None:
     chooser = random.Random(seed)
     formula = random_formula(chooser, depth, "ab")
-    past = fragment(core(formula)).past
-    vision = chooser.choice(list(Vision)) if past else Vision.ENCODER
+    past = find_fragment(to_core(formula)).is_past_only
+    vision = chooser.choice(list(Masking)) if past else Masking.ENCODER
     length = chooser.randint(exhaustive, longest)
     program = hard(formula, vision)
     certificate = certify(program, length)
     assert certificate.holds
-    engine, errors = DenseEngine(certificate.softened), HeadErrors(program, certificate)
-    known = vision is Vision.ENCODER
+    engine, errors = DenseEngine(certificate.soften), HeadErrors(program, certificate)
+    known = vision is Masking.ENCODER
     for n in (*range(1, exhaustive + 1), length):
         words = [*product("ab", repeat=n)] if n <= exhaustive else [tuple(chooser.choices("ab", k=n))]
-        sequences = [[START, *word] for word in words]
-        found = engine.answers(sequences, n if known else None)
+        sequences = [[START_TOKEN, *word] for word in words]
+        found = engine.predict(sequences, n if known else None)
         for word, answers in zip(words, found, strict=True):
-            expected = list(truth(specification(formula), word))
+            expected = list(truth_values(specification(formula), word))
             assert [answer == "true" for answer in answers[1:]] == expected, f"{formula}, seed {seed}"
         errors.stay_under_the_budget(sequences, n if known else None)
 
@@ -91,7 +91,7 @@ class HeadErrors:
     """How far each coordinate that a head writes is from what hard attention writes, against what the budget allows."""
 
     def __init__(self, program: Program, certificate: Certificate) -> None:
-        hard, soft = compile_program(program), certificate.softened
+        hard, soft = compile_program(program), certificate.soften
         assert hard.coordinates == soft.coordinates
         rows = {row.head: row.error_out for row in certificate.rows}
         self.places = [place for place, name in enumerate(hard.coordinates) if name in rows]
@@ -111,7 +111,7 @@ def test_measured_errors_stay_under_the_budget(formula: str, length: int) -> Non
     errors = HeadErrors(program, certify(program, length))
     assert errors.places
     chooser = random.Random(1)
-    errors.stay_under_the_budget([[START, *chooser.choices("ab", k=length)] for _ in range(20)], length)
+    errors.stay_under_the_budget([[START_TOKEN, *chooser.choices("ab", k=length)] for _ in range(20)], length)
 
 
 @pytest.mark.parametrize("formula", OPERATORS)
@@ -119,12 +119,13 @@ def test_a_temperature_that_is_too_high_goes_wrong(formula: str) -> None:
     """The budget is not vacuous: below the certified scale, errors do exceed what rounding takes away."""
     length = 12
     program = hard(formula)
-    assert not budget(program, length, certify(program, length).sharpness - 1).holds
-    smooth = compile_program(with_softmax(program, 1))
+    assert not compute_budget(program, length, certify(program, length).sharpness - 1).holds
+    smooth = compile_program(replace_by_softmax(program, 1))
 
     def warm(layer: Layer) -> Layer:
         heads = tuple(
-            replace(head, weighting=Weighting(Choice.SOFTMAX)) if head.query.bias else head for head in layer.heads
+            replace(head, weighting=Weighting(AttentionKind.SOFTMAX)) if head.query.bias else head
+            for head in layer.heads
         )
         return replace(layer, heads=heads)
 
@@ -133,8 +134,8 @@ def test_a_temperature_that_is_too_high_goes_wrong(formula: str) -> None:
     wrong = 0
     chooser = random.Random(3)
     for word in (tuple(chooser.choices("ab", k=length)) for _ in range(60)):
-        answers = engine.answers([[START, *word]], length)[0]
-        wrong += [answer == "true" for answer in answers[1:]] != list(truth(specification(formula), word))
+        answers = engine.predict([[START_TOKEN, *word]], length)[0]
+        wrong += [answer == "true" for answer in answers[1:]] != list(truth_values(specification(formula), word))
     assert wrong > 0
 
 
@@ -147,7 +148,7 @@ def test_machines_run_by_softmax_with_a_certificate(name: str) -> None:
     codec = soft.codec
     assert codec is not None
     words = [word for n in range(4) for word in product(codec.alphabet, repeat=n)]
-    assert check_words(soft, words, max_steps=length - 10).disagreements == ()
+    assert check_inputs(soft, words, max_steps=length - 10).disagreements == ()
 
 
 def test_theorem_26_asks_for_more_than_the_budget() -> None:
@@ -175,7 +176,7 @@ def test_a_certificate_reads_as_a_table() -> None:
 def test_a_certificate_is_data() -> None:
     mean, lookup, *_, last = sm.certificate("palindrome", length=200).rows
     assert (mean.layer, mean.lemma, mean.gap, mean.scale) == (1, "exact", None, None)
-    assert (lookup.lemma, lookup.gap, str(lookup.scale)) == ("Lemma 7", INVERSE, "21(i+1)")
+    assert (lookup.lemma, lookup.gap, str(lookup.scale)) == ("Lemma 7", RECIPROCAL, "21(i+1)")
     assert (last.layer, last.head, last.lemma) == (3, "last write", "Lemma 6")
     assert last.to_json()["gap"] == "1/(2i+2)"
 
@@ -183,7 +184,7 @@ def test_a_certificate_is_data() -> None:
 def test_a_certificate_that_fails_says_at_which_head() -> None:
     certificate = sm.certificate("prev Q_a", length=50, sharpness=1)
     assert not certificate.holds
-    assert "nearest even" in certificate.why
+    assert "nearest even" in certificate.explain_failure
     with pytest.raises(ConstructionError, match="nearest even"):
         sm.soften("prev Q_a", length=50, sharpness=1)
 
@@ -195,32 +196,32 @@ def test_a_negative_length_is_refused() -> None:
 
 def test_float_formats_are_measured_up_to_the_length_where_they_fail() -> None:
     soft, _ = sm.soften("Q_a since Q_b", length=40)
-    measured = measure(soft, "float64", 40)
+    measured = measure_precision(soft, "float64", 40)
     assert (measured.holds_to, measured.fails_at, measured.proven_to) == (40, None, 40)
 
 
 def test_answers_go_wrong_later_than_bounds_give_out() -> None:
     soft, _ = sm.soften("#<[Q_a] >= 2*#>[Q_b]", length=100)
-    measured = measure(soft, "float16", 100)
+    measured = measure_precision(soft, "float16", 100)
     assert measured.fails_at is None
     assert 20 < measured.proven_to < measured.holds_to == 100
     assert "no doubt up to length" in str(measured)
 
 
 def test_a_plot_is_drawn_and_nothing_is_overwritten(tmp_path: Path) -> None:
-    from softmachine.certify.empirical import draw
+    from softmachine.certify.empirical import draw_margins
 
     @cache
     def prove(length: int, sharpness: int | None) -> Certificate:
         return certify(hard("prev Q_a"), length, sharpness)
 
     for name in ("margin.png", "margin.svg"):
-        draw("previous", prove, 10, tmp_path / name)
+        draw_margins("previous", prove, 10, tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
         with pytest.raises(UsageError, match="exists already"):
-            draw("previous", prove, 10, tmp_path / name)
+            draw_margins("previous", prove, 10, tmp_path / name)
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
-        draw("previous", prove, 10, tmp_path / "margin.pdf")
+        draw_margins("previous", prove, 10, tmp_path / "margin.pdf")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["margin.png", "margin.svg"]
 
 
@@ -230,15 +231,15 @@ CHOICE = "head 'pick' is {}, and certificates are only for hard attention"
 @pytest.mark.parametrize("looped", [False, True])
 def test_a_head_that_has_a_temperature_is_refused_by_name(looped: bool) -> None:
     """It kept its weighting, and the certificate said "holds"."""
-    weighting = softmax(3)
-    bit = token("bit", {START: (0,), "a": (1,), "b": (0,)})
+    weighting = softmax_weighting(3)
+    bit = token("bit", {START_TOKEN: (0,), "a": (1,), "b": (0,)})
 
     def pick(of: Signal) -> Signal:
-        return attend("pick", query=constant(1), key=bit, value=of, weighting=weighting, gap=1, single=True)
+        return attend("pick", query=constant(1), key=bit, value=of, weighting=weighting, gap=1, single_key=True)
 
-    picked = loop("turn", times=2, carry=bit, body=pick) if looped else pick(bit)
-    program = recogniser("picky", (START, "a", "b"), picked.known(BIT))
-    for made in (lambda: certify(program, 5), lambda: with_softmax(program, 8)):
+    picked = loop("turn", iterations=2, initial=bit, body=pick) if looped else pick(bit)
+    program = recogniser("picky", (START_TOKEN, "a", "b"), picked.with_range(BIT))
+    for made in (lambda: certify(program, 5), lambda: replace_by_softmax(program, 8)):
         with pytest.raises(ConstructionError, match=CHOICE.format(weighting)):
             made()
 
@@ -252,24 +253,24 @@ class Nearness(Distance):
 
 def test_a_head_that_only_a_relation_scores_gets_the_scale_of_the_certificate() -> None:
     """It got scale 1 whatever its gap, and the certificate counted on more."""
-    bit = token("bit", {START: (0,), "a": (1,), "b": (0,)})
-    last = attend("last", value=bit, bias=Nearness(), gap=1, single=True)
-    program = recogniser("last", (START, "a", "b"), named("seen", last))
+    bit = token("bit", {START_TOKEN: (0,), "a": (1,), "b": (0,)})
+    last = attend("last", value=bit, bias=Nearness(), gap=1, single_key=True)
+    program = recogniser("last", (START_TOKEN, "a", "b"), named("seen", last))
     certificate = certify(program, 5)
-    (head,) = certificate.softened.heads
+    (head,) = certificate.soften.heads
     assert certificate.holds
-    assert head.weighting == softmax(certificate.sharpness)
+    assert head.weighting == softmax_weighting(certificate.sharpness)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.attention == "hard"], ids=str)
 def test_a_certificate_that_holds_means_that_all_heads_are_softmax(case: Case) -> None:
-    all_heads_are_soft(case.source, theorem_for(source_of(case.source), case.theorem), case.length)
+    all_heads_are_soft(case.source, find_theorem(source_of(case.source), case.theorem), case.length)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", [entry.name for entry in zoo.entries()])
+@pytest.mark.parametrize("entry", [entry.name for entry in zoo.list_entries()])
 def test_a_certificate_that_holds_means_that_all_heads_of_the_zoo_are_softmax(entry: str) -> None:
-    for theorem in theorems_for(source_of(entry)):
+    for theorem in applicable_theorems(source_of(entry)):
         if "hard" in theorem.attentions:
             all_heads_are_soft(entry, theorem, None)
 
@@ -284,7 +285,7 @@ def all_heads_are_soft(source: str, theorem: Theorem, made_for: int | None) -> N
     length = made_for or 12
     try:
         soft, certificate = sm.soften(sm.compile(source, theorem, attention="hard", length=length), length=length)
-    except OutgrownError as error:
+    except ContextTooShortError as error:
         if made_for or error.context is None:
             raise
         all_heads_are_soft(source, theorem, error.context)  # it says what would do
@@ -292,4 +293,4 @@ def all_heads_are_soft(source: str, theorem: Theorem, made_for: int | None) -> N
     except ConstructionError:  # it says why there is none
         return
     assert certificate.holds
-    assert all(head.weighting.choice is Choice.SOFTMAX for head in soft.weights.heads)
+    assert all(head.weighting.kind is AttentionKind.SOFTMAX for head in soft.weights.heads)

@@ -13,9 +13,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.certify import certify_weights, soften_weights
-from softmachine.certify.denominators import Gaps, flat, step_after_errors
-from softmachine.certify.exhaustive import all_sequences, inputs_of, observe
-from softmachine.certify.from_weights import largest_entry
+from softmachine.certify.denominators import GapAnalysis, find_step_after_errors, has_constant_scores
+from softmachine.certify.exhaustive import iterate_sequences, observe_all_inputs, prompts_by_length
+from softmachine.certify.from_weights import max_initial_activation
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.support.errors import ConstructionError, SourceError, UsageError
@@ -23,10 +23,10 @@ from softmachine.transformer.attention import (
     AVERAGE_HARD,
     LEFTMOST_HARD,
     RIGHTMOST_HARD,
-    Choice,
+    AttentionKind,
     Mask,
     Weighting,
-    softmax,
+    softmax_weighting,
 )
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 from tests.inspection.reference import expected
@@ -105,7 +105,7 @@ def test_softened_weights_decide_as_hard_ones_on_every_input(block: int) -> None
             continue
         softened += 1
         assert certificate.holds
-        assert all(head.weighting.choice is Choice.SOFTMAX for head in soft.heads)
+        assert all(head.weighting.kind is AttentionKind.SOFTMAX for head in soft.heads)
         for n in range(N + 1):
             assert all(decides_alike(soft, hard, tokens) for tokens in product(hard.vocabulary, repeat=n + 1)), seed
     assert softened
@@ -115,11 +115,13 @@ def test_gaps_are_those_of_the_definition() -> None:
     """Lemma 24, on every input."""
     for seed in range(6):
         hard = RandomTransformer(seed).transformer()
-        observed = observe(hard, all_sequences(hard), N)
+        observed = observe_all_inputs(hard, iterate_sequences(hard), N)
         gaps: dict[str, Fraction] = {}
         for n in range(N + 1):
             for tokens in product(hard.vocabulary, repeat=n + 1):
-                passed = [h for b in hard.blocks for _ in range(b.count(n)) for layer in b.layers for h in layer.heads]
+                passed = [
+                    h for b in hard.blocks for _ in range(b.iterations(n)) for layer in b.layers for h in layer.heads
+                ]
                 for head, seen in zip(passed, expected(hard, tokens, n).heads, strict=True):
                     for scores in (sorted(set(each.scores.values())) for each in seen):
                         if len(scores) > 1:
@@ -132,9 +134,9 @@ def test_denominators_bound_the_gaps_that_inputs_show() -> None:
     bounded = 0
     for seed in range(60):
         hard = relu_only(seed, UNIQUE)
-        observed = observe(hard, all_sequences(hard), N)
+        observed = observe_all_inputs(hard, iterate_sequences(hard), N)
         for n in range(N + 1):
-            bounds = Gaps(hard, n)
+            bounds = GapAnalysis(hard, n)
             for head, seen in observed.heads.items():
                 known = bounds.heads.get(head)
                 if n == N and seen.gap is not None and known is not None:
@@ -161,7 +163,7 @@ def test_a_transformer_that_was_built_by_hand(weighting: Weighting) -> None:
     hard = picking(weighting)
     few, many = sm.certificate(hard, length=4), sm.certificate(hard, length=60)
     assert (few.inputs, few.gap, few.margin) == (363, Fraction(1, 10), Fraction(1, 3))
-    assert few.largest == 1
+    assert few.largest_activation == 1
     assert (many.inputs, many.gap, many.holds) == (None, Fraction(1, 122), True)
     assert many.sharpness >= many.theorem.sharpness > few.sharpness
     soft, _ = sm.soften(hard, length=60)
@@ -210,7 +212,7 @@ def test_ties_of_scores_with_errors_are_refused_by_name() -> None:
 
 def test_what_has_a_temperature_or_a_step_is_refused_by_name() -> None:
     with pytest.raises(ConstructionError, match="head 'pick 0' is softmax, scale 3: it has a temperature already"):
-        certify_weights(picking(softmax(3)), 3)
+        certify_weights(picking(softmax_weighting(3)), 3)
     forward = FeedForward(
         AffineMap(Matrix.of([{0: Fraction(1)}], 2), (Fraction(-1),)),
         ("step",),
@@ -219,7 +221,7 @@ def test_what_has_a_temperature_or_a_step_is_refused_by_name() -> None:
     )
     hard = picking(RIGHTMOST_HARD)
     jumping = replace(hard, blocks=(Block((Layer(hard.heads, forward),)),))
-    assert step_after_errors(jumping, 3) == "jump"
+    assert find_step_after_errors(jumping, 3) == "jump"
     with pytest.raises(ConstructionError, match="'jump' is a step"):
         certify_weights(jumping, 3)
     with pytest.raises(ConstructionError, match="more than 2,000 inputs of up to 31 positions, and unit 'jump'"):
@@ -233,22 +235,22 @@ def test_the_largest_entry_is_that_of_some_input() -> None:
         transformer = RandomTransformer(seed, masks=CAUSAL).transformer()
         sequences = product(transformer.vocabulary, repeat=N + 1)
         entries = [abs(x) for tokens in sequences for row in expected(transformer, tokens, N).streams[0] for x in row]
-        assert largest_entry(transformer, N) == max(1, *entries)
+        assert max_initial_activation(transformer, N) == max(1, *entries)
 
 
 def test_a_head_is_flat_if_all_keys_are_alike() -> None:
     (head,) = picking(AVERAGE_HARD).heads
     nothing = AffineMap(Matrix(((),), 2), (Fraction(0),))
-    assert not flat(head)
-    assert flat(replace(head, query=nothing))
-    assert flat(replace(head, key=AffineMap(Matrix(((),), 2), (Fraction(5),))))
+    assert not has_constant_scores(head)
+    assert has_constant_scores(replace(head, query=nothing))
+    assert has_constant_scores(replace(head, key=AffineMap(Matrix(((),), 2), (Fraction(5),))))
 
 
 @pytest.mark.parametrize("source", ["prev Q_a", "increment"])
 def test_models_with_a_source_are_run_on_what_their_codec_says(source: str) -> None:
     model = sm.compile(source)
     assert isinstance(model, Model)
-    certificate = certify_weights(model.weights, 4, inputs=inputs_of(model))
+    certificate = certify_weights(model.weights, 4, inputs=prompts_by_length(model))
     assert certificate.holds
     assert certificate.inputs is not None
     assert {row.kind for row in certificate.rows} <= {"uniform", "tieless", "ties, no errors"}
@@ -257,7 +259,7 @@ def test_models_with_a_source_are_run_on_what_their_codec_says(source: str) -> N
 def test_padding_is_refused() -> None:
     model = sm.compile("full-adder")
     with pytest.raises(ConstructionError, match="pads its inputs"):
-        certify_weights(model.weights, 3, inputs=inputs_of(model))
+        certify_weights(model.weights, 3, inputs=prompts_by_length(model))
 
 
 def test_weights_without_a_source_are_saved(tmp_path: Path) -> None:

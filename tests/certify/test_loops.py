@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.certify.softmax_error import budget
+from softmachine.certify.softmax_error import compute_budget
 from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT
@@ -27,7 +27,7 @@ def test_certified_circuits_agree_with_the_evaluator(construction: str, seed: in
     hard = sm.compile(source, construction)
     soft, certificate = sm.soften(hard, length=source.width)
     assert certificate.holds
-    assert not any(head.weighting.hard for head in soft.weights.heads)
+    assert not any(head.weighting.is_hard for head in soft.weights.heads)
     assert sm.check(soft, up_to=source.width)
 
 
@@ -50,11 +50,11 @@ def repeating(turns: int, *, rounds: bool) -> Program:
 
     def turn(bit: Signal) -> Signal:
         query, key = constant(1), -position(I)
-        found = attend("first", query=query, key=key, value=bit, mask=Mask.ALL, gap=Fraction(1), single=True)
-        return named("again", found.known(BIT), restores=found if rounds else None)
+        found = attend("first", query=query, key=key, value=bit, mask=Mask.ALL, gap=Fraction(1), single_key=True)
+        return named("again", found.with_range(BIT), restores=found if rounds else None)
 
     first = named("bit", token("bit", BITS))
-    return recogniser("repeating", tuple(BITS), loop("turns", times=turns, carry=first, body=turn))
+    return recogniser("repeating", tuple(BITS), loop("turns", iterations=turns, initial=first, body=turn))
 
 
 @pytest.mark.parametrize("turns", [1, 2, 5])
@@ -63,19 +63,19 @@ def test_errors_that_are_not_rounded_away_add_up_turn_by_turn(turns: int) -> Non
     expected = 0.0
     for _ in range(turns):
         expected += leak * (1 + 2 * expected)
-    found = budget(repeating(turns, rounds=False), 3, 6)
+    found = compute_budget(repeating(turns, rounds=False), 3, 6)
     assert found.holds
     assert found.margin == pytest.approx(1 - 2 * expected)
     assert found.rows[0].error_out == pytest.approx(expected)
 
 
 def test_errors_that_are_rounded_away_do_not() -> None:
-    assert budget(repeating(500, rounds=True), 3, 6).margin == 1
-    assert not budget(repeating(500, rounds=False), 3, 6).holds
+    assert compute_budget(repeating(500, rounds=True), 3, 6).margin == 1
+    assert not compute_budget(repeating(500, rounds=False), 3, 6).holds
 
 
 def test_an_error_too_large_to_be_rounded_away_is_noticed_inside_a_loop() -> None:
-    failure = budget(repeating(2, rounds=True), 30, 2).failure
+    failure = compute_budget(repeating(2, rounds=True), 30, 2).failure
     assert failure is not None
     assert "'again' rounds away errors up to 1/4" in failure
 

@@ -16,21 +16,21 @@ import softmachine as sm
 from softmachine.certify import certify, promises
 from softmachine.certify.promises import check_promises
 from softmachine.compiler.model import Model
-from softmachine.exports.manifest import MARK
-from softmachine.inspection.page.model_json import soft
+from softmachine.exports.manifest import MANIFEST_FILE
+from softmachine.inspection.page.model_json import build_softmax_data
 from softmachine.ir import Program, attend, position, recogniser, stack, token
-from softmachine.ir.gadgets import rounded
+from softmachine.ir.gadgets import round_unit_bit
 from softmachine.ir.interpreter import evaluate
 from softmachine.ir.primitives import named, relu
 from softmachine.ir.ranges import BIT, integer
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.studies.sweeps import Recipe
-from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
+from softmachine.support.errors import BrokenPromiseError, ConstructionError, ContextTooShortError, SourceError
 from softmachine.theorems import Theorem
 from softmachine.theorems.codec import Prompt
 from softmachine.theorems.shared.recogniser_codec import RecogniserCodec
 from softmachine.transformer.features import I
-from softmachine.transformer.weights import AffineMap, Matrix, Transformer, digest
+from softmachine.transformer.weights import AffineMap, Matrix, Transformer, compute_digest
 from tests.models import model_of, rewrite
 from tests.shell import in_a_shell
 
@@ -87,7 +87,7 @@ def test_renamed_weights_are_still_those_of_the_theorem() -> None:
 
 
 def test_the_page_does_not_speak_of_other_weights(edited: Model) -> None:
-    found: Any = soft(edited, range(20), None)
+    found: Any = build_softmax_data(edited, range(20), None)
     assert found["certified"] is None
     assert "not those that the theorem" in found["note"]
 
@@ -97,21 +97,21 @@ def test_the_weights_alone_can_still_be_certified() -> None:
     cut = ablated(model.weights)
     weights, proof = sm.soften(cut, length=3)
     assert proof.holds
-    assert (proof.hard, proof.soft) == (digest(cut), digest(weights))
+    assert (proof.hard_digest, proof.soft_digest) == (compute_digest(cut), compute_digest(weights))
 
 
 def test_a_certificate_has_the_digests_of_its_weights() -> None:
     model = model_of("Q_a since Q_b")
     softened, proof = sm.soften(model, length=20)
-    assert (proof.hard, proof.soft) == (digest(model.weights), digest(softened.weights))
-    assert proof.to_json()["digests"] == {"hard": proof.hard, "soft": proof.soft}
-    assert (softened.certified, softened.certificate) == (20, proof)
+    assert (proof.hard_digest, proof.soft_digest) == (compute_digest(model.weights), compute_digest(softened.weights))
+    assert proof.to_json()["digests"] == {"hard": proof.hard_digest, "soft": proof.soft_digest}
+    assert (softened.certified_length, softened.certificate) == (20, proof)
 
 
 def test_weights_that_are_changed_later_are_not_certified() -> None:
     softened, _ = sm.soften("Q_a since Q_b", length=20)
     changed = replace(softened, weights=ablated(softened.weights))
-    assert changed.certified is None
+    assert changed.certified_length is None
     assert not any("certified" in note for note in changed.notes_at(100))
 
 
@@ -122,13 +122,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_certificate_is_stored_and_verified(folder: Path) -> None:
-    stored = json.loads((folder / MARK).read_text(encoding="utf-8"))["certificate"]
+    stored = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))["certificate"]
     model = sm.load(folder)
     assert isinstance(model, Model)
     assert model.certificate is not None
-    assert (model.certified, stored) == (20, model.certificate.to_json())
-    assert Recipe.of(model) is not None
-    assert Recipe.of(model).model().weights == model.weights  # type: ignore[union-attr]
+    assert (model.certified_length, stored) == (20, model.certificate.to_json())
+    assert Recipe.from_model(model) is not None
+    assert Recipe.from_model(model).compile().weights == model.weights  # type: ignore[union-attr]
 
 
 def without_certificate(facts: dict[str, Any]) -> None:
@@ -163,10 +163,10 @@ def test_an_earlier_folder_without_certificate_gets_it_again(tmp_path: Path) -> 
 def test_a_certified_length_is_not_written_for_changed_weights(tmp_path: Path) -> None:
     softened, _ = sm.soften("Q_a since Q_b", length=20)
     sm.save(replace(softened, weights=ablated(softened.weights)), tmp_path / "soft")
-    assert "certificate" not in json.loads((tmp_path / "soft" / MARK).read_text(encoding="utf-8"))
+    assert "certificate" not in json.loads((tmp_path / "soft" / MANIFEST_FILE).read_text(encoding="utf-8"))
     model = sm.load(tmp_path / "soft")
     assert isinstance(model, Model)
-    assert model.certified is None
+    assert model.certified_length is None
 
 
 FIRST = FormalLanguage("begins-with-a", ("a", "b"), lambda word: word[:1] == ("a",))
@@ -180,7 +180,7 @@ def first_letter(codec: RecogniserCodec, gap: Fraction | int, margin: Fraction |
     score = stack(-Fraction(1, 6) * place - Fraction(1, 3) * ramp)
     one = token("one", dict.fromkeys(codec.tokens, (1,)))
     found = attend("first", query=one, key=score, value=is_a, gap=gap)
-    program = recogniser(FIRST.name, codec.tokens, rounded("begins", found.known(BIT)))
+    program = recogniser(FIRST.name, codec.tokens, round_unit_bit("begins", found.with_range(BIT)))
     return replace(program, margin=Fraction(margin))
 
 
@@ -189,7 +189,7 @@ def plugin(gap: Fraction | int, margin: Fraction | int = 1) -> Theorem:
         name="begins-with-a",
         statement="words that begin with a",
         reference="a toy",
-        needs="a position feature",
+        requirements="a position feature",
         cost="1 layer",
         source=FIRST,
         attentions=("hard",),
@@ -203,7 +203,7 @@ def test_a_false_gap_would_be_certified_without_a_test() -> None:
     codec = RecogniserCodec(FIRST)
     proof = certify(first_letter(codec, 5), 40)
     assert proof.holds
-    model = Model(proof.softened, codec, plugin(5))
+    model = Model(proof.soften, codec, plugin(5))
     assert not sm.check(model, up_to=7).holds
 
 
@@ -259,7 +259,7 @@ def test_inputs_that_outgrow_the_model_are_not_counted(monkeypatch: pytest.Monke
 
     def outgrow(self: RecogniserCodec, word: tuple[str, ...]) -> Prompt:
         if len(word) > 2:
-            raise OutgrownError("too long")
+            raise ContextTooShortError("too long")
         return Prompt((self.start, *word))
 
     monkeypatch.setattr(RecogniserCodec, "prompt", outgrow)
@@ -269,19 +269,19 @@ def test_inputs_that_outgrow_the_model_are_not_counted(monkeypatch: pytest.Monke
 
 def test_what_does_not_round_is_no_rounding() -> None:
     """``restores`` promises that an error of 1/4 is gone; a unit that passes numbers on does not do that."""
-    bit = attend("mean", value=token("bit", {"a": (1,), "b": (1,)}), single=True)
-    passed = named("passed", relu("same", bit).known(integer(0, 1)), restores=bit)
+    bit = attend("mean", value=token("bit", {"a": (1,), "b": (1,)}), single_key=True)
+    passed = named("passed", relu("same", bit).with_range(integer(0, 1)), restores=bit)
     with pytest.raises(ConstructionError, match="'passed' at position 0 does not restore mean"):
         evaluate(passed, "ab")
-    assert evaluate(rounded("right", bit), "ab") == [(Fraction(1),), (Fraction(1),)]
+    assert evaluate(round_unit_bit("right", bit), "ab") == [(Fraction(1),), (Fraction(1),)]
 
 
 def test_digests_ignore_names_and_notice_every_weight() -> None:
     weights = model_of("Q_a since Q_b").weights
-    assert digest(replace(weights, name="other", coordinates=("x",) * weights.width)) == digest(weights)
-    assert digest(ablated(weights)) != digest(weights)
+    assert compute_digest(replace(weights, name="other", coordinates=("x",) * weights.width)) == compute_digest(weights)
+    assert compute_digest(ablated(weights)) != compute_digest(weights)
     bias = weights.unembedding.bias
     for k, number in product(range(len(bias)), (Fraction(1, 3), Fraction(-7))):
         changed = AffineMap(weights.unembedding.weight, (*bias[:k], bias[k] + number, *bias[k + 1 :]))
-        assert digest(replace(weights, unembedding=changed)) != digest(weights)
-    assert digest(replace(weights, outputs=("no", "yes"))) != digest(weights)
+        assert compute_digest(replace(weights, unembedding=changed)) != compute_digest(weights)
+    assert compute_digest(replace(weights, outputs=("no", "yes"))) != compute_digest(weights)

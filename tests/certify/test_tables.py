@@ -77,7 +77,7 @@ def test_certify_writes_what_is_asked_for_and_says_where(cli: Cli, tmp_path: Pat
 def test_curves_that_coincide_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from matplotlib.figure import Figure
 
-    from softmachine.certify.empirical import draw
+    from softmachine.certify.empirical import draw_margins
 
     drawn: list[Figure] = []
     save = Figure.savefig
@@ -88,7 +88,9 @@ def test_curves_that_coincide_are_told_apart(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Figure, "savefig", saved)
     model = sm.compile("Q_a since Q_b")
-    draw("since", lambda n, sharpness: sm.certificate(model, length=n, sharpness=sharpness), 8, tmp_path / "a.png")
+    draw_margins(
+        "since", lambda n, sharpness: sm.certificate(model, length=n, sharpness=sharpness), 8, tmp_path / "a.png"
+    )
     curves = drawn[0].axes[0].get_lines()
     assert len(curves) == 4
     assert len({tuple(curve.get_ydata()) for curve in curves}) == 1, "these should coincide"  # type: ignore[arg-type]

@@ -12,8 +12,8 @@ from itertools import product
 import pytest
 
 from softmachine.certify import Certificate, certify
-from softmachine.certify.certificate import with_softmax
-from softmachine.certify.softmax_error import TIES, budget, sharpness_for_ties, uneven
+from softmachine.certify.certificate import replace_by_softmax
+from softmachine.certify.softmax_error import TIE_BOUND, bound_tie_error, choose_tie_sharpness, compute_budget
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, Signal, attend, constant, loop, stack, token
@@ -63,7 +63,7 @@ def test_no_mean_is_further_off_than_the_bound() -> None:
         keys = drawn(chooser, doubt)
         others = len(keys.scores) - keys.tied
         weight = others / keys.tied * math.exp(-scale * (1 - 2 * doubt))
-        assert abs(keys.mean(scale) - keys.mean_of_ties) <= uneven(scale * doubt) + weight + 1e-12
+        assert abs(keys.mean(scale) - keys.mean_of_ties) <= bound_tie_error(scale * doubt) + weight + 1e-12
 
 
 @pytest.mark.parametrize("doubt", [0.01, 0.3, 2.0])
@@ -72,7 +72,7 @@ def test_the_bound_is_reached(doubt: float) -> None:
     tied = 10_000
     good = round(tied / (1 + math.exp(doubt)))
     keys = Scored(tied, [doubt] * good + [-doubt] * (tied - good), [1.0] * good + [0.0] * (tied - good))
-    assert keys.mean(1) - keys.mean_of_ties == pytest.approx(uneven(doubt), rel=1e-3)
+    assert keys.mean(1) - keys.mean_of_ties == pytest.approx(bound_tie_error(doubt), rel=1e-3)
 
 
 def test_every_tied_key_has_its_share_but_for_a_factor() -> None:
@@ -100,7 +100,7 @@ def words(seed: int, length: int) -> Iterator[list[str]]:
 
 def measured(program: Program, certificate: Certificate, sequences: list[list[str]]) -> dict[str, float]:
     """For each head, how far what it writes is from what hard attention writes, as balls enclose it."""
-    hard, soft = compile_program(program), certificate.softened
+    hard, soft = compile_program(program), certificate.soften
     length = len(sequences[0]) - 1
     exact = DenseEngine(hard, "exact").residual_stream(sequences, length).value
     balls = DenseEngine(soft, "ball").residual_stream(sequences, length).value
@@ -121,7 +121,7 @@ def test_measured_errors_of_double_histograms_stay_under_the_budget(mask: Mask, 
     program, certificate = of_selectors(selectors.double_histogram(), selectors, length)
     found = measured(program, certificate, [[SINK, *word] for word in words(length, length)])
     allowed = {row.head: row.error_out for row in certificate.rows}
-    assert TIES in {row.lemma for row in certificate.rows}
+    assert TIE_BOUND in {row.lemma for row in certificate.rows}
     assert set(found) == {"1/(1+count)", "1/(1+as often)"}
     for head, error in found.items():
         assert error <= allowed[head], head
@@ -149,8 +149,8 @@ def budgeted_selectors_are_right(seed: int, mask: Mask, depth: int, length: int)
     allowed = {row.head: row.error_out for row in certificate.rows}
     for head, error in measured(program, certificate, sequences).items():
         assert error <= allowed[head], (seed, head)
-    soft = DenseEngine(certificate.softened)
-    for word, said in zip(inputs, soft.answers(sequences, length), strict=True):
+    soft = DenseEngine(certificate.soften)
+    for word, said in zip(inputs, soft.predict(sequences, length), strict=True):
         assert said[1:] == [str(x) for x in number.of(word)], (seed, word)
 
 
@@ -169,7 +169,7 @@ def test_the_tie_bound_is_not_vacuous() -> None:
     selectors = Selectors(Mask.CAUSAL)
     program, certificate = of_selectors(selectors.double_histogram(), selectors, 5)
     found = measured(program, certificate, [[SINK, *word] for word in words(1, 5)])
-    (ties,) = (row for row in certificate.rows if row.lemma == TIES)
+    (ties,) = (row for row in certificate.rows if row.lemma == TIE_BOUND)
     assert found[ties.head] > ties.error_out / 1000
 
 
@@ -178,10 +178,10 @@ def test_scores_in_doubt_do_make_ties_uneven() -> None:
     selectors, length = Selectors(Mask.ALL), 12
     number = selectors.double_histogram()
     program, certificate = of_selectors(number, selectors, length)
-    assert not budget(program, length, certificate.sharpness - 1).holds
-    warm = DenseEngine(compile_program(with_softmax(program, 2)))
+    assert not compute_budget(program, length, certificate.sharpness - 1).holds
+    warm = DenseEngine(compile_program(replace_by_softmax(program, 2)))
     inputs = list(words(2, length))
-    said = warm.answers([[SINK, *word] for word in inputs], length)
+    said = warm.predict([[SINK, *word] for word in inputs], length)
     assert [answers[1:] for answers in said] != [[str(x) for x in number.of(word)] for word in inputs]
 
 
@@ -193,13 +193,13 @@ def in_doubt(doubt: int, *, turns: int = 0) -> Program:
     """
     is_a = token("is a", {SINK: (0,), "a": (1,), "b": (0,)})
     letter = token("letter", {SINK: (0,), "a": (1,), "b": (1,)})
-    nothing = attend("nothing", query=constant(1), key=1 - letter, value=is_a, gap=1, single=True)
+    nothing = attend("nothing", query=constant(1), key=1 - letter, value=is_a, gap=1, single_key=True)
     query, key = stack(constant(1), constant(doubt)), stack(letter, nothing)
 
     def share(of: Signal) -> Signal:
         return attend("share", query=query, key=key, value=of, gap=1)
 
-    found = loop("turn", times=turns, carry=is_a.known(real(0, 1)), body=share) if turns else share(is_a)
+    found = loop("turn", iterations=turns, initial=is_a.with_range(real(0, 1)), body=share) if turns else share(is_a)
     logits = stack(Fraction(1, 2) - found, found - Fraction(1, 2))
     return Program("most", (SINK, "a", "b"), ("false", "true"), logits, Fraction(1, 3))
 
@@ -213,9 +213,9 @@ def test_a_head_that_takes_means_may_have_a_scale_of_its_own() -> None:
     certificate = certify(program, 3, 16)
     assert certificate.holds
     share = certificate.rows[-1]
-    assert (share.head, share.lemma, share.scale) == ("share", TIES, Fraction(8))
-    assert "scale up to 16 / gap" in certificate.claim
-    assert scales(certificate.softened) == {"nothing": 16, "share": 8}
+    assert (share.head, share.lemma, share.scale) == ("share", TIE_BOUND, Fraction(8))
+    assert "scale up to 16 / gap" in certificate.describe_claim
+    assert scales(certificate.soften) == {"nothing": 16, "share": 8}
 
 
 def test_a_scale_of_its_own_does_better() -> None:
@@ -223,7 +223,7 @@ def test_a_scale_of_its_own_does_better() -> None:
     program = in_doubt(1000)
     certificate = certify(program, 3, 16)
     share = certificate.rows[-1].error_out
-    assert share < uneven(16 * 1000 * certificate.rows[0].error_out)
+    assert share < bound_tie_error(16 * 1000 * certificate.rows[0].error_out)
     sequences = [[SINK, *word] for word in product("ab", repeat=3)]
     assert 0 < measured(program, certificate, sequences)["share"] <= share
 
@@ -233,7 +233,7 @@ def test_in_a_loop_a_head_has_one_scale(turns: int) -> None:
     program = in_doubt(100, turns=turns)
     certificate = certify(program, 3, 12)
     assert certificate.holds
-    hard, soft = compile_program(program), certificate.softened
+    hard, soft = compile_program(program), certificate.soften
     sequences = [[SINK, *word] for word in product("ab", repeat=3)]
     place = hard.coordinates.index("turn")
     exact = DenseEngine(hard, "exact").residual_stream(sequences).value[..., place]
@@ -244,21 +244,21 @@ def test_in_a_loop_a_head_has_one_scale(turns: int) -> None:
 
 def test_where_no_scale_does_it_says_so() -> None:
     with pytest.raises(ConstructionError, match=r"'share' takes a mean of keys whose .* at no scale up to 16 / gap"):
-        certify(in_doubt(10**6), 3, 16).softened  # noqa: B018
+        certify(in_doubt(10**6), 3, 16).soften  # noqa: B018
     with pytest.raises(ConstructionError, match=r"'share': errors of the scores up to 1e\+03 use up the gap 1"):
-        certify(in_doubt(10**6), 3, 8).softened  # noqa: B018
+        certify(in_doubt(10**6), 3, 8).soften  # noqa: B018
 
 
 def test_there_are_errors_for_which_no_scale_does() -> None:
     def tail(scaled: float) -> float:
         return 20 * math.exp(-scaled)
 
-    assert sharpness_for_ties(4096, 0.3, tail) is None
-    assert sharpness_for_ties(4096, 0.0, tail) == 4096
-    chosen = sharpness_for_ties(4096, 0.001, tail)
+    assert choose_tie_sharpness(4096, 0.3, tail) is None
+    assert choose_tie_sharpness(4096, 0.0, tail) == 4096
+    chosen = choose_tie_sharpness(4096, 0.001, tail)
     assert chosen == 16
-    best = min(uneven(t * 0.001) + tail(t * 0.998) for t in range(1, 4097))
-    assert uneven(16 * 0.001) + tail(16 * 0.998) < 2 * best
+    best = min(bound_tie_error(t * 0.001) + tail(t * 0.998) for t in range(1, 4097))
+    assert bound_tie_error(16 * 0.001) + tail(16 * 0.998) < 2 * best
 
 
 def test_errors_of_values_add_to_those_of_weights() -> None:

@@ -7,13 +7,13 @@ import pytest
 
 import softmachine as sm
 from softmachine.languages import zoo
-from softmachine.languages.family import Family
-from softmachine.studies.measure.atlas import ATLAS, Cell, Claim, Witness, all_witnesses
-from softmachine.studies.uniformity import family_named
-from softmachine.theorems import all_theorems, theorem_for
+from softmachine.languages.family import CircuitFamily
+from softmachine.studies.measure.atlas import ATLAS, Claim, Demonstration, Regime, iterate_demonstrations
+from softmachine.studies.uniformity import find_family
+from softmachine.theorems import all_theorems, find_theorem
 from tests.cli.conftest import Cli
 
-WITNESSES = list(all_witnesses(ATLAS))
+WITNESSES = list(iterate_demonstrations(ATLAS))
 IDS = [f"{claim}: {witness.command}" for claim, witness in WITNESSES]
 
 
@@ -40,19 +40,19 @@ def test_every_cell_says_how_much_of_it_is_witnessed() -> None:
 
 
 @pytest.mark.parametrize(("claim", "witness"), WITNESSES, ids=IDS)
-def test_every_command_runs_the_construction_that_it_is_said_to_run(claim: Claim, witness: Witness) -> None:
+def test_every_command_runs_the_construction_that_it_is_said_to_run(claim: Claim, witness: Demonstration) -> None:
     program, verb, name, *options = shlex.split(witness.command)
     assert (program, verb) == ("softmachine", {"lower": "run", "uniform": "uniform", "upper": "circuit"}[claim])
     if claim is Claim.UNIFORM:
-        entry = zoo.find(name)
-        written = entry is not None and isinstance(entry.load(), Family)
-        assert written or family_named(name).name == witness.construction
+        entry = zoo.find_entry(name)
+        written = entry is not None and isinstance(entry.load(), CircuitFamily)
+        assert written or find_family(name).name == witness.construction
     if claim is Claim.LOWER:
         assert witness.construction in {item.name for item in all_theorems()}
-        entry = zoo.find(name)
+        entry = zoo.find_entry(name)
         assert entry is not None
         named = options[options.index("--theorem") + 1] if "--theorem" in options else None
-        assert theorem_for(entry.load(), named).name == witness.construction
+        assert find_theorem(entry.load(), named).name == witness.construction
         assert entry.load().word(options[0])
 
 
@@ -64,7 +64,7 @@ FIXED = re.compile(r"--arithmetic fixed:(\d+)")
     [cell for cell in ATLAS if cell.languages],
     ids=lambda cell: f"{cell.depth}, {cell.precision}, {cell.width}, {cell.uniformity}",
 )
-def test_witnesses_run_in_fixed_point_of_the_precision_of_their_cell(cell: Cell) -> None:
+def test_witnesses_run_in_fixed_point_of_the_precision_of_their_cell(cell: Regime) -> None:
     """Constant precision is F_2; more bits are for precision that grows. Layer-norm hashes say that they cannot."""
     for witness in (*cell.lower, *cell.above):
         found = FIXED.search(witness.command)
@@ -80,7 +80,7 @@ def test_a_loop_that_becomes_a_circuit_turns_more_than_once() -> None:
     for witness in {witness for cell in looped for witness in cell.above}:
         _, _, name, *options = shlex.split(witness.command)
         weights = sm.compile(name, theorem=options[options.index("--theorem") + 1]).weights
-        assert max(block.count(None) for block in weights.blocks) > 1
+        assert max(block.iterations(None) for block in weights.blocks) > 1
 
 
 def test_every_cell_cites_the_upper_bound_that_covers_its_precision() -> None:

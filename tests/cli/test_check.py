@@ -12,7 +12,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines import check as checking
-from softmachine.engines.check import Disagreement, _answer_at, check_words
+from softmachine.engines.check import Disagreement, _describe_position, check_inputs
 from softmachine.languages.source import Source
 from softmachine.testing import words as all_words
 from softmachine.theorems.codec import Codec
@@ -141,7 +141,7 @@ def test_more_inputs_than_anyone_can_count(cli: Cli, monkeypatch: pytest.MonkeyP
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(checking, "check_words", interrupt)
+    monkeypatch.setattr(checking, "check_inputs", interrupt)
     called = cli("check", "parity", "--up-to", 10**9, "--yes")
     assert called.status == 130
     assert "0 inputs were tried" in called.err
@@ -193,9 +193,11 @@ def test_the_inputs_and_outputs_of_a_circuit_are_told_by_name() -> None:
     model = sm.compile("full-adder")
     outputs = model.weights.outputs
     swapped = replace(model, weights=replace(model.weights, outputs=(outputs[1], outputs[0], *outputs[2:])))
-    first = check_words(swapped, [("1", "1", "0")]).disagreements[0]
+    first = check_inputs(swapped, [("1", "1", "0")]).disagreements[0]
     assert str(first).startswith("input a=1 b=1 carry=0: ")
-    told = [str(each) for each in (replace(first, place=_answer_at(model.codec, place, "□")) for place in (0, 31))]
+    told = [
+        str(each) for each in (replace(first, place=_describe_position(model.codec, place, "□")) for place in (0, 31))
+    ]
     assert "the answer at position 0 (□) should be" in told[0]
     assert "output carry_out (the answer at position 31) should be" in told[1]
 

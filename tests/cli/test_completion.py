@@ -12,7 +12,7 @@ import pytest
 
 from softmachine.cli.app import COMMANDS
 from softmachine.cli.completion import candidates
-from softmachine.cli.options import theorem_names, zoo_names
+from softmachine.cli.options import complete_theorem_name, complete_zoo_name
 from softmachine.languages import zoo
 from softmachine.theorems import all_theorems
 
@@ -57,8 +57,8 @@ def test_the_tab_key_completes(words: str, said: list[str]) -> None:
 
 
 def test_all_names_are_completed() -> None:
-    assert list(zoo_names("")) == [entry.name for entry in zoo.entries()]
-    assert sorted(theorem_names("")) == sorted(theorem.name for theorem in all_theorems())
+    assert list(complete_zoo_name("")) == [entry.name for entry in zoo.list_entries()]
+    assert sorted(complete_theorem_name("")) == sorted(theorem.name for theorem in all_theorems())
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 
 import softmachine as sm
 from softmachine import rasp
-from softmachine.languages.formats import source_from, source_text
+from softmachine.languages.formats import deserialise_source, serialise_source
 from softmachine.languages.graph import Graph
-from softmachine.languages.source import name_of
+from softmachine.languages.source import default_name
 from softmachine.support.errors import SoftmachineError
 from tests.cli.conftest import Cli
 
@@ -48,7 +48,7 @@ def machine(state: str = "q", symbol: str = "a", name: str = "machine") -> sm.Tu
         lambda: sm.load("alphabet 'a' '\\ud800'\naccept #[Q_a] = 1", "crasp"),
         lambda: rasp.program(rasp.tokens, ["a", LONE]),
         lambda: Graph(name="graph", vertices=("a", LONE), edges=(("a", LONE),)),
-        lambda: source_from("turing", LONE, source_text(machine())),
+        lambda: deserialise_source("turing", LONE, serialise_source(machine())),
     ],
 )
 def test_a_lone_surrogate_is_refused_where_a_source_is_made(make: Callable[[], object]) -> None:
@@ -84,7 +84,7 @@ def test_a_file_whose_name_is_not_utf8_gives_pages_tables_and_data_sets(tmp_path
         source.write_text(YAML.format(state="q", symbol="a"), encoding="utf-8")
     except OSError:
         pytest.skip("this file system has no such names")
-    assert name_of(str(source)) == r"caf\udce9"
+    assert default_name(str(source)) == r"caf\udce9"
     assert cli("run", source, "a", "--html", tmp_path / "page.html").status == 0
     assert cli("certify", source, "--length", 3, "--csv", tmp_path / "a.csv", "--latex", tmp_path / "a.tex").status == 0
     assert cli("dataset", source, "--up-to", 2, "-o", tmp_path / "rows.jsonl").status == 0

@@ -159,10 +159,10 @@ def test_only_an_unknown_letter_may_be_meant_as_an_input(cli: Cli) -> None:
 @pytest.mark.parametrize("source", ["full-adder", "koenigsberg", "bigram-formula", "parity-counter"])
 @pytest.mark.parametrize(("ending", "mark"), [("\r\n", ""), ("\r", ""), ("\n", "\ufeff")])
 def test_files_of_other_systems_are_read(cli: Cli, tmp_path: Path, source: str, ending: str, mark: str) -> None:
-    entry = zoo.find(source)
+    entry = zoo.find_entry(source)
     assert entry is not None
     file = tmp_path / Path(entry.file).name
-    file.write_bytes((mark + entry.read().replace("\n", ending)).encode())
+    file.write_bytes((mark + entry.read_text().replace("\n", ending)).encode())
     assert cli("show", file, "--quiet").status == 0
 
 
@@ -253,7 +253,7 @@ def test_it_is_said_what_was_done_when_memory_ran_out(cli: Cli, monkeypatch: pyt
     def full(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(Pass, "says", full)
+    monkeypatch.setattr(Pass, "predict", full)
     called = cli("run", "palindrome", "abba")
     assert called.status == 2
     assert called.err.startswith("error: there is not enough memory while running 'palindrome', after 0 tokens\n")
@@ -286,8 +286,8 @@ def test_a_saved_model_whose_loop_does_not_end_is_refused(cli: Cli, tmp_path: Pa
 
 
 def test_yes_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resources, "MOST_SECONDS", 0.0)
-    monkeypatch.setattr(cost_estimate, "SHORT", 0.0)
+    monkeypatch.setattr(resources, "MAX_SECONDS", 0.0)
+    monkeypatch.setattr(cost_estimate, "MAX_UNTIMED_SECONDS", 0.0)
     refused = cli("run", "palindrome", "abba", "--json")
     assert refused.status == 2
     assert refused.json["error"]["kind"] == "EffortError"

@@ -45,9 +45,9 @@ def test_a_near_miss_is_suggested(cli: Cli, arguments: str, suggestion: str) -> 
 
 def test_a_file_of_another_extension_is_suggested(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    entry = zoo.find("anbncn")
+    entry = zoo.find_entry("anbncn")
     assert entry is not None
-    Path("anbncn.yaml").write_text(entry.read(), encoding="utf-8")
+    Path("anbncn.yaml").write_text(entry.read_text(), encoding="utf-8")
     assert "did you mean anbncn.yaml or anbncn?" in cli("run", "anbncn.yml", "abc").err
     assert f"did you mean {tmp_path}/anbncn.yaml" in cli("run", tmp_path / "anbncn.yml", "abc").err
 

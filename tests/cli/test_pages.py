@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.cli.run_views import command_of
+from softmachine.cli.run_views import format_command
 from softmachine.support.errors import UsageError
 from tests.cli.conftest import Cli
 
@@ -49,7 +49,9 @@ def test_a_rounded_run_has_no_page(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_command_of_a_page_makes_it_again() -> None:
-    made = command_of("a b", "x", {"theorem": "turing-ternary", "max_steps": 5, "context": None, "unchecked": False})
+    made = format_command(
+        "a b", "x", {"theorem": "turing-ternary", "max_steps": 5, "context": None, "unchecked": False}
+    )
     assert made == "softmachine run 'a b' x --theorem=turing-ternary --max-steps=5 --html run.html"
-    made = command_of("a", None, {"max_steps": 0, "unchecked": True})
+    made = format_command("a", None, {"max_steps": 0, "unchecked": True})
     assert made == "softmachine run a --max-steps=0 --unchecked --html run.html"

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from softmachine import api
-from softmachine.certify.empirical import measure
+from softmachine.certify.empirical import measure_precision
 from softmachine.cli import output
-from softmachine.cli.output import Output, bar, counted, working
-from softmachine.exports.export import export_set
-from softmachine.exports.formats import StockFormat
+from softmachine.cli.output import Output, advance_after_each, bar, spinner
+from softmachine.exports.export import export_bundle
+from softmachine.exports.formats import ExportFormat
 from softmachine.studies.circuits import to_circuit
-from softmachine.support.progress import told
+from softmachine.support.progress import with_progress
 from tests.cli.test_process import _on_a_terminal
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -30,39 +30,39 @@ def _terminal(monkeypatch: pytest.MonkeyPatch) -> _Terminal:
     """Standard error, as a terminal on which everything is shown at once; pytest takes it back after a fixture."""
     shown = _Terminal()
     monkeypatch.setattr("sys.stderr", shown)
-    monkeypatch.setattr(output, "PATIENCE", 0.0)
+    monkeypatch.setattr(output, "SPINNER_DELAY", 0.0)
     monkeypatch.setenv("TERM", "xterm-256color")
     return shown
 
 
 def test_a_terminal_sees_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = _terminal(monkeypatch)
-    with working("exporting", Output()) as tell:
+    with spinner("exporting", Output()) as tell:
         tell("verifying in [b]float32[/]: input 3 of 40")
     assert "verifying in [b]float32[/]: input 3 of 40" in CODES.sub("", terminal.getvalue())
 
 
 def test_nobody_else_sees_anything(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = _terminal(monkeypatch)
-    with working("exporting", Output(quiet=True)) as tell, bar("checking", 2, Output(quiet=True)) as advance:
+    with spinner("exporting", Output(quiet=True)) as tell, bar("checking", 2, Output(quiet=True)) as advance:
         tell("verifying")
-        assert list(counted("ab", advance)) == ["a", "b"]
+        assert list(advance_after_each("ab", advance)) == ["a", "b"]
     assert terminal.getvalue() == ""
     monkeypatch.setattr(terminal, "isatty", lambda: False)
-    with working("exporting", Output()) as tell, bar("checking", 1, Output()):
+    with spinner("exporting", Output()) as tell, bar("checking", 1, Output()):
         tell("verifying")
     assert terminal.getvalue() == ""
 
 
 def test_items_are_announced_by_their_numbers() -> None:
     said: list[str] = []
-    assert list(told("abc", "verifying: input", said.append)) == ["a", "b", "c"]
+    assert list(with_progress("abc", "verifying: input", said.append)) == ["a", "b", "c"]
     assert said == ["verifying: input 1 of 3", "verifying: input 2 of 3", "verifying: input 3 of 3"]
 
 
 def test_an_export_tells_of_its_phases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(StockFormat, "require_libraries", lambda _: None)
+    monkeypatch.setattr(ExportFormat, "require_libraries", lambda _: None)
     monkeypatch.setattr("softmachine.exports.hf_checkpoint.require_libraries", lambda: None)
 
     def stop(*_: object, **__: object) -> None:
@@ -70,7 +70,7 @@ def test_an_export_tells_of_its_phases(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("softmachine.exports.hf_checkpoint.new_checkpoint", stop)
     with pytest.raises(Exception, match="cannot write"):
-        api.export("parity", tmp_path / "model", context=32, tell=said.append)
+        api.export("parity", tmp_path / "model", context=32, progress=said.append)
     assert said == [
         "compiling",
         "certifying for 32 positions",
@@ -79,18 +79,20 @@ def test_an_export_tells_of_its_phases(tmp_path: Path, monkeypatch: pytest.Monke
     ]
     said.clear()
     with pytest.raises(Exception, match="cannot write"):
-        export_set("interp", tmp_path / "set", to="gpt2", dtype=None, force=False, export=api.export, tell=said.append)
+        export_bundle(
+            "interp", tmp_path / "set", to="gpt2", dtype=None, force=False, export=api.export, progress=said.append
+        )
     assert said[0] == "majority-crasp (1 of 18): compiling"
 
 
 def test_circuits_and_measurements_tell_how_far_they_are() -> None:
     model, said = api.compile("prev Q_a", "temporal-masked", attention="hard"), list[str]()
-    to_circuit(model, 2, "fixed:5", tell=said.append)
+    to_circuit(model, 2, "fixed:5", progress=said.append)
     assert said == [
         f"building gates: layer {k} of {len(model.weights.layers)}" for k in range(1, len(model.weights.layers) + 1)
     ]
     said.clear()
-    measure(api.soften("prev Q_a", length=4)[0], "float32", 4, said.append)
+    measure_precision(api.soften("prev Q_a", length=4)[0], "float32", 4, said.append)
     assert said[:2] == ["measuring in float32:plain: length 0", "measuring in float32:plain: length 1"]
     assert said[-1] == "measuring in float32: length 4"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import softmachine
-from softmachine.cli.errors import followed
-from softmachine.support.errors import Remedy
+from softmachine.cli.errors import apply_hint
+from softmachine.support.errors import FixHint
 from tests.cli.conftest import Cli
 
 ROOM = Path(softmachine.__file__).parent
@@ -110,15 +110,15 @@ def test_hints_that_name_options_are_remedies() -> None:
 
 
 def test_every_remedy_works_when_it_is_followed(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    made: list[tuple[Remedy, Site]] = []
-    plain = Remedy.__init__
+    made: list[tuple[FixHint, Site]] = []
+    plain = FixHint.__init__
 
-    def recorded(self: Remedy, text: str = "{}", **options: str | int | None) -> None:
+    def recorded(self: FixHint, text: str = "{}", **options: str | int | None) -> None:
         plain(self, text, **options)
         frame = sys._getframe(1)
         made.append((self, (str(Path(frame.f_code.co_filename).relative_to(ROOM)), frame.f_lineno)))
 
-    monkeypatch.setattr(Remedy, "__init__", recorded)
+    monkeypatch.setattr(FixHint, "__init__", recorded)
     reached: set[Site] = set()
     product = tmp_path / "product.rasp"
     product.write_text(PRODUCT, encoding="utf-8")
@@ -134,8 +134,8 @@ def test_every_remedy_works_when_it_is_followed(cli: Cli, monkeypatch: pytest.Mo
         problem = json.loads(called.out)["error"]
         remedy, site = next((remedy, site) for remedy, site in reversed(made) if str(remedy) == problem["hint"])
         reached.add(site)
-        again = followed(remedy, arguments)
-        assert shlex.split(problem["try"])[1:] == followed(remedy, [*arguments, "--json"])
+        again = apply_hint(remedy, arguments)
+        assert shlex.split(problem["try"])[1:] == apply_hint(remedy, [*arguments, "--json"])
         assert cli(*again).status in (0, 3), f"{command}: {problem['hint']}"
     missed = {site for site in sites() if site not in reached and site[0] not in BEYOND}
     assert not missed, "a command in REFUSED should come here"
@@ -154,4 +154,4 @@ def test_every_remedy_works_when_it_is_followed(cli: Cli, monkeypatch: pytest.Mo
 def test_a_remedy_takes_the_place_of_what_was_said(
     before: str, options: dict[str, str | int | None], after: str
 ) -> None:
-    assert followed(Remedy(**options), before.split()) == after.split()  # type: ignore[arg-type]
+    assert apply_hint(FixHint(**options), before.split()) == after.split()  # type: ignore[arg-type]

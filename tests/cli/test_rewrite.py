@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from softmachine.cli.rewrite import FORMS
-from softmachine.studies.measure.rewrite_cost import Form, Rewriting
+from softmachine.studies.measure.rewrite_cost import RewriteComparison, RewriteForm
 from softmachine.transformer.weights import Transformer
 from tests.cli.conftest import Cli
 
@@ -57,20 +57,20 @@ def test_what_does_not_fit_softmax_in_fixed_point_is_refused_with_the_reason(
 
 def test_a_difference_is_shown_and_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rewriting that adds a little to a logit."""
-    monkeypatch.setattr(Rewriting, "rewritten", _tilted)
+    monkeypatch.setattr(RewriteComparison, "rewrite", _tilted)
     found = cli("rewrite", "one-street", "--as", "one-loop")
     assert found.status == 1
     assert "different at position 0" in found.out
 
 
-def _tilted(rewriting: Rewriting, *_: object) -> Transformer:
+def _tilted(rewriting: RewriteComparison, *_: object) -> Transformer:
     given = rewriting.given
     first, *others = given.unembedding.bias
     return replace(given, unembedding=replace(given.unembedding, bias=(first + Fraction(1, 1000), *others)))
 
 
 def test_forms_are_named_as_they_are(cli: Cli) -> None:
-    assert set(FORMS) == set(Form)
+    assert set(FORMS) == set(RewriteForm)
     found = cli("rewrite", "one-street", "--as", "xyz")
     assert found.status == 2
     assert "choose one of one-head, one-loop, unmasked, causal, softmax-fixed-point" in found.err

@@ -231,7 +231,7 @@ def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypa
 @pytest.fixture
 def halted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of busy beaver 4 that halted after 107 steps."""
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.uncompiled)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.define_plain)
     file = tmp_path / "run"
     assert cli("run", "busy-beaver-4", "--checkpoint", file).status == 0
     return file
@@ -303,7 +303,7 @@ IN_EVERY_FORMAT = {
 
 @pytest.mark.parametrize(("form", "name"), IN_EVERY_FORMAT.items())
 def test_a_source_may_be_a_pipe_in_every_format(cli: Cli, tmp_path: Path, name: str, form: str) -> None:
-    entry = zoo.find(name)
+    entry = zoo.find_entry(name)
     assert entry is not None
     text, file = formats()[form].to_text(entry.load()), tmp_path / f"file{formats()[form].extensions[0]}"
     file.write_text(text, encoding="utf-8")

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from softmachine.cli.zoo import LANGUAGES
-from softmachine.exports.gpt2 import gpt2
+from softmachine.exports.gpt2 import to_gpt2
 from softmachine.exports.lowering import lower
-from softmachine.exports.model_card import Manual
-from softmachine.exports.prompt_format import dialogue_of
+from softmachine.exports.model_card import CardTexts
+from softmachine.exports.prompt_format import build_prompt_format
 from softmachine.exports.verification import Verification
-from softmachine.exports.writer import Exported, Filled, describe
+from softmachine.exports.writer import ExportRecord, WrittenModel, write_card_and_map
 from softmachine.languages import formats, zoo
 from tests.cli.conftest import Cli
 from tests.exports.helpers import checkpoint_model
@@ -60,14 +60,21 @@ def test_show_folds_long_lists_of_names_unless_all_are_wanted(cli: Cli) -> None:
 def test_show_describes_a_folder_that_was_exported(cli: Cli, tmp_path: Path) -> None:
     folder, model = tmp_path / "exported", checkpoint_model("increment", "turing-binary-address", 24)
     folder.mkdir()
-    placed, dialogue = gpt2(lower(model, 24), "float32"), dialogue_of(model, [("1",)], 24)
+    placed, dialogue = to_gpt2(lower(model, 24), "float32"), build_prompt_format(model, [("1",)], 24)
     verified = (Verification("float32", 1, 1, 1, 1.0, None),)
-    filled = Filled(placed, placed.architecture, verified, 0, 0, Manual("test", "a test", "", generates=True, adds=""))
-    describe(
+    filled = WrittenModel(
+        placed,
+        placed.architecture,
+        verified,
+        0,
+        0,
+        CardTexts("test", "a test", "", is_autoregressive=True, special_tokens_intro=""),
+    )
+    write_card_and_map(
         folder,
         model,
         filled,
-        Exported(folder, placed.architecture, 24, "float32", verified, 0, 0, "turing-binary-address"),
+        ExportRecord(folder, placed.architecture, 24, "float32", verified, 0, 0, "turing-binary-address"),
         dialogue,
     )
     called = cli("show", folder)
@@ -137,19 +144,19 @@ def test_compile_needs_a_folder(cli: Cli) -> None:
 def test_zoo_lists_every_entry_by_language(cli: Cli) -> None:
     called = cli("zoo")
     assert called.status == 0
-    assert all(entry.name in called.out for entry in zoo.entries())
+    assert all(entry.name in called.out for entry in zoo.list_entries())
     titles = [line for line in called.out.splitlines()[:-1] if line and not line.startswith(" ")]
     assert titles == list(LANGUAGES.values())
     assert all(len(line) <= 80 for line in called.out.splitlines())
 
 
 def test_zoo_quietly_is_one_name_a_line(cli: Cli) -> None:
-    assert cli("zoo", "--quiet").out.split() == [entry.name for entry in zoo.entries()]
+    assert cli("zoo", "--quiet").out.split() == [entry.name for entry in zoo.list_entries()]
 
 
 def test_zoo_in_json(cli: Cli) -> None:
     entries = cli("zoo", "--json").json["entries"]
-    assert [entry["name"] for entry in entries] == [entry.name for entry in zoo.entries()]
+    assert [entry["name"] for entry in entries] == [entry.name for entry in zoo.list_entries()]
     assert entries[0]["samples"][0].keys() >= {"input", "verdict", "output", "steps"}
 
 
@@ -161,8 +168,8 @@ def test_zoo_shows_an_entry_with_its_source_and_runs_of_it(cli: Cli) -> None:
     assert "start state" in cli("zoo", "increment", "--json").json["entries"][0]["source"]
 
 
-@pytest.mark.parametrize("entry", zoo.entries(), ids=lambda entry: entry.name)
-def test_what_the_zoo_prints_as_a_source_is_one(cli: Cli, tmp_path: Path, entry: zoo.Entry) -> None:
+@pytest.mark.parametrize("entry", zoo.list_entries(), ids=lambda entry: entry.name)
+def test_what_the_zoo_prints_as_a_source_is_one(cli: Cli, tmp_path: Path, entry: zoo.ZooEntry) -> None:
     file = tmp_path / Path(entry.file).name
     file.write_text(cli("zoo", entry.name, "--quiet").out)
     assert cli("show", file, "--quiet").status == 0
@@ -177,7 +184,7 @@ def test_zoo_suggests_names(cli: Cli) -> None:
 
 def test_zoo_searches_names_descriptions_and_languages(cli: Cli) -> None:
     found = [entry["name"] for entry in cli("zoo", "sort", "--json").json["entries"]]
-    assert {"sort-bits", "sorting-6", "sort-rasp"} <= {*found} < {entry.name for entry in zoo.entries()}
+    assert {"sort-bits", "sorting-6", "sort-rasp"} <= {*found} < {entry.name for entry in zoo.list_entries()}
     assert cli("zoo", "sort", "--quiet").out.split() == found
     assert cli("zoo", "RASP reverse", "--quiet").out.split() == ["reverse-program", "reverse-rasp"]
 

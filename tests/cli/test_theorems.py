@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from softmachine.cli import theorems as command
-from softmachine.theorems import Needs, all_theorems, theorem_named
+from softmachine.theorems import Requirements, all_theorems, get_theorem
 from tests.cli.conftest import Cli
 
 
@@ -15,9 +15,9 @@ def test_every_theorem_has_a_row_with_its_scale_and_its_position_encoding(cli: C
     out = cli("theorems", "--table").out
     rows = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     for theorem in all_theorems():
-        assert isinstance(theorem.needs, Needs)
-        assert theorem.needs.scale or theorem.attentions == ("hard",), theorem.name
-        assert (theorem.needs.scale or "hard attention").split()[0] in rows[theorem.name]
+        assert isinstance(theorem.requirements, Requirements)
+        assert theorem.requirements.scale or theorem.attentions == ("hard",), theorem.name
+        assert (theorem.requirements.scale or "hard attention").split()[0] in rows[theorem.name]
     assert "O(i²)" in rows["temporal-masked"]
 
 
@@ -49,10 +49,10 @@ def test_references_name_what_the_construction_follows(
     name: str, cited: tuple[str, ...], not_cited: tuple[str, ...]
 ) -> None:
     """S-RASP is in Section 6; no norm is around attention (11d), and none has the ε of section B.3."""
-    theorem = theorem_named(name)
+    theorem = get_theorem(name)
     assert theorem is not None
     assert all(text in theorem.reference for text in cited)
-    for claim in (theorem.statement, theorem.reference, *map(str, theorem.guide)):
+    for claim in (theorem.statement, theorem.reference, *map(str, theorem.tour)):
         assert not any(text in claim for text in not_cited)
 
 
@@ -60,14 +60,14 @@ def test_references_name_what_the_construction_follows(
 def test_a_theorem_that_says_its_needs_in_a_sentence_is_listed_with_the_sentence(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, attentions: tuple[str, ...], shown: str
 ) -> None:
-    found = theorem_named("turing-average-hard")
+    found = get_theorem("turing-average-hard")
     assert found is not None
-    monkeypatch.setattr(command, "_find", lambda _: replace(found, needs="a lamp", attentions=attentions))
+    monkeypatch.setattr(command, "_find", lambda _: replace(found, requirements="a lamp", attentions=attentions))
     row = next(line for line in cli("theorems", "mine", "--table").out.splitlines() if "a lamp" in line)
     assert shown in row
 
 
 def test_needs_read_as_one_line() -> None:
-    needs = Needs("i", scale="O(n)", first="the length").and_also("only the past")
+    needs = Requirements("i", scale="O(n)", length_note="the length").with_remark("only the past")
     assert str(needs) == "the length; i; scale O(n); only the past"
-    assert str(Needs("i")) == "i"
+    assert str(Requirements("i")) == "i"

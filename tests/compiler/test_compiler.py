@@ -27,7 +27,7 @@ from softmachine.ir import (
     stack,
     step,
 )
-from softmachine.ir.gadgets import all_of, any_of, exists, latest
+from softmachine.ir.gadgets import all_of, any_of, exists, fetch_latest
 from softmachine.ir.primitives import Attention, Named, Unit, token
 from softmachine.ir.ranges import integer
 from softmachine.ir.signal import Affine, Atom
@@ -162,10 +162,10 @@ def test_what_nobody_reads_costs_nothing() -> None:
 
 def test_what_a_loop_carries_for_nobody_costs_nothing() -> None:
     def body(carried: Signal) -> Signal:
-        return stack(1 - carried[0], attend("h", value=carried[1]).known(integer(0, 1)), carried[0])
+        return stack(1 - carried[0], attend("h", value=carried[1]).with_range(integer(0, 1)), carried[0])
 
     start = stack(letter("a"), letter("b"), letter("b"))
-    transformer = compiled(loop("turn", times=2, carry=start, body=body)[2])
+    transformer = compiled(loop("turn", iterations=2, initial=start, body=body)[2])
     assert transformer.coordinates == ("turn[0]", "turn[2]")
     assert transformer.heads == ()
 
@@ -181,7 +181,7 @@ def test_no_component_of_a_vector_waits_for_another() -> None:
 def test_constants_need_no_coordinate() -> None:
     transformer = compiled(stack(constant(1), constant(2)))
     assert (transformer.width, transformer.blocks) == (0, ())
-    assert DenseEngine(transformer).answers([[START, "a"]]) == [["out 1", "out 1"]]
+    assert DenseEngine(transformer).predict([[START, "a"]]) == [["out 1", "out 1"]]
 
 
 def reads(transformer: Transformer) -> set[int]:
@@ -227,7 +227,7 @@ def test_what_a_body_computes_without_its_carried_values_is_computed_once_before
     def body(bit: Signal) -> Signal:
         return all_of("kept", bit, exists("some b", letter("b")))
 
-    transformer = compiled(loop("turn", times=3, carry=letter("a"), body=body))
+    transformer = compiled(loop("turn", iterations=3, initial=letter("a"), body=body))
     assert [(block.name, block.repeats, len(block.layers)) for block in transformer.blocks] == [
         ("", 1, 1),
         ("turn", 3, 1),
@@ -264,7 +264,7 @@ def test_heads_of_one_name_in_different_layers_are_told_apart() -> None:
 
 
 def test_coordinates_carry_the_names_and_labels_that_the_author_gave() -> None:
-    vector = stack(letter("a"), letter("b")).labelled(("p", "q"))
+    vector = stack(letter("a"), letter("b")).with_labels(("p", "q"))
     transformer = compiled(relu("sum", named("state", vector).total - 1) + named("state", vector)["q"])
     assert set(transformer.coordinates) == {"state[p]", "state[q]", "sum"}
 
@@ -316,25 +316,25 @@ def test_saved_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
 
 
 def test_loops_that_share_a_body_node_by_merging_are_refused_only_if_they_have_to_be() -> None:
-    first = loop("first", times=2, carry=letter("a"), body=lambda bit: any_of("or", bit, letter("b")))
-    second = loop("second", times=2, carry=letter("a"), body=lambda bit: any_of("or", bit, letter("b")))
+    first = loop("first", iterations=2, initial=letter("a"), body=lambda bit: any_of("or", bit, letter("b")))
+    second = loop("second", iterations=2, initial=letter("a"), body=lambda bit: any_of("or", bit, letter("b")))
     program = program_of(stack(first, second))
     assert_computes_signals(program, [START, "a", "b", "a"])
 
 
 def test_a_loop_inside_another_is_refused() -> None:
     def body(bit: Signal) -> Signal:
-        return loop("inner", times=2, carry=bit, body=lambda inner: ~inner)
+        return loop("inner", iterations=2, initial=bit, body=lambda inner: ~inner)
 
     with pytest.raises(ConstructionError, match="loop 'inner' is inside loop 'outer'; loops do not nest"):
-        compiled(loop("outer", times=2, carry=letter("a"), body=body))
+        compiled(loop("outer", iterations=2, initial=letter("a"), body=body))
 
 
 def test_a_loop_whose_body_has_a_loop_that_does_not_depend_on_it_is_fine() -> None:
     def body(bit: Signal) -> Signal:
-        return all_of("and", bit, loop("inner", times=3, carry=letter("b"), body=lambda inner: ~inner))
+        return all_of("and", bit, loop("inner", iterations=3, initial=letter("b"), body=lambda inner: ~inner))
 
-    outer = loop("outer", times=2, carry=letter("a"), body=body)
+    outer = loop("outer", iterations=2, initial=letter("a"), body=body)
     transformer = compiled(outer)
     assert [block.name for block in transformer.blocks] == ["inner", "outer"]
     assert_computes_signals(program_of(outer), [START, "a", "b"])
@@ -347,7 +347,7 @@ def test_reading_a_carried_value_outside_of_its_loop_is_refused() -> None:
         inside.append(relu("hidden", bit - letter("b")))
         return ~bit
 
-    result = loop("turn", times=2, carry=letter("a"), body=body)
+    result = loop("turn", iterations=2, initial=letter("a"), body=body)
     with pytest.raises(ConstructionError, match="'hidden' is read outside its loop 'turn'"):
         compiled(result + inside[0])
 
@@ -362,8 +362,8 @@ def test_a_node_of_two_loops_is_refused() -> None:
     def second(bit: Signal) -> Signal:
         return all_of("mixed", bit, leaked[0])
 
-    one = loop("one", times=1, carry=letter("a"), body=first)
-    two = loop("two", times=1, carry=letter("b"), body=second)
+    one = loop("one", iterations=1, initial=letter("a"), body=first)
+    two = loop("two", iterations=1, initial=letter("b"), body=second)
     with pytest.raises(ConstructionError, match="'mixed' reads values carried by the loops"):
         compiled(one + two)
 
@@ -379,35 +379,37 @@ def test_a_node_of_two_loops_is_refused() -> None:
 def test_a_body_has_to_give_what_the_loop_carries(body: object, message: str) -> None:
     assert callable(body)
     with pytest.raises(ConstructionError, match=message):
-        loop("l", times=1, carry=letter("a"), body=body)
+        loop("l", iterations=1, initial=letter("a"), body=body)
 
 
 def test_a_loop_cannot_run_a_negative_number_of_times() -> None:
     with pytest.raises(ConstructionError, match="loop 'l' cannot run -1 times"):
-        loop("l", times=-1, carry=letter("a"), body=lambda x: x)
+        loop("l", iterations=-1, initial=letter("a"), body=lambda x: x)
 
 
 @pytest.mark.parametrize("times", [0, 1, 7, N])
 def test_a_loop_that_adds_a_constant_counts(times: int | Feature) -> None:
     """The feed-forward sublayer has a constant only, and no unit."""
     wide = integer(0, 100)
-    counted = loop("count", times=times, carry=letter("a").known(wide), body=lambda x: (x + 2).known(wide))
+    counted = loop(
+        "count", iterations=times, initial=letter("a").with_range(wide), body=lambda x: (x + 2).with_range(wide)
+    )
     assert compiled(counted).layers[0].feed_forward.units == ()
     assert_computes_signals(program_of(counted), [START, "a", "b", "a"], 3)
 
 
 def test_a_loop_may_carry_what_it_swaps() -> None:
     pair = stack(letter("a"), letter("b"))
-    swapped = loop("swap", times=3, carry=pair, body=lambda x: stack(x[1], x[0]))
+    swapped = loop("swap", iterations=3, initial=pair, body=lambda x: stack(x[1], x[0]))
     assert_computes_signals(program_of(swapped), [START, "a", "b"])
 
 
 def test_a_chain_of_loops_reads_what_the_earlier_ones_left() -> None:
-    one = loop("one", times=2, carry=letter("a"), body=lambda bit: exists("some", bit))
+    one = loop("one", iterations=2, initial=letter("a"), body=lambda bit: exists("some", bit))
     both = named("both", stack(one, letter("b")))
-    two = loop("two", times=2, carry=both, body=lambda x: stack(x[1], any_of("or", x[0], one)))
-    three = loop("three", times=1, carry=two[1], body=lambda x: ~x)
-    program = program_of(stack(one, two, three, latest("last", both[0], where=two[0])))
+    two = loop("two", iterations=2, initial=both, body=lambda x: stack(x[1], any_of("or", x[0], one)))
+    three = loop("three", iterations=1, initial=two[1], body=lambda x: ~x)
+    program = program_of(stack(one, two, three, fetch_latest("last", both[0], where=two[0])))
     for tokens in ([START], [START, "a"], [START, "b", "a", "b", "b"]):
         assert_computes_signals(program, tokens)
 
@@ -454,4 +456,4 @@ def test_steps_become_step_units() -> None:
 def test_token_tables_that_differ_only_in_a_column_of_zeros_stay_apart() -> None:
     narrow, wide = token("narrow", {"a": (1,), "b": (0,)}), token("wide", {"a": (1, 0), "b": (0, 0)})
     program = Program("p", ("a", "b"), ("x", "y"), stack(narrow + wide[1], constant(Fraction(1, 2))))
-    assert DenseEngine(compile_program(program)).answers([("a", "b")]) == [["x", "y"]]
+    assert DenseEngine(compile_program(program)).predict([("a", "b")]) == [["x", "y"]]

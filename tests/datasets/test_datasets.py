@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import softmachine as sm
-from softmachine.studies.datasets import Row
-from softmachine.studies.measure.slices import decider
+from softmachine.studies.datasets import DatasetRow
+from softmachine.studies.measure.slices import membership_predicate
 from softmachine.support.errors import ConstructionError, UsageError
 from tests.cases import CASES, Case, summarise
 
@@ -38,7 +38,7 @@ def test_rows_are_what_models_say(case: Case) -> None:
     assert not isinstance(source, sm.Model)
     theorem = case.theorem
     lengths = sorted({len(source.word(word)) for word, _ in case.examples})
-    found: dict[str, Row] = {}
+    found: dict[str, DatasetRow] = {}
     steps = FEW_STEPS if theorem == "rasp-generate" else MANY_STEPS
     for length in lengths:
         rows = sm.dataset(
@@ -63,7 +63,7 @@ def test_verdicts_are_those_of_the_interpreter() -> None:
     for name in ("palindrome", "parity-counter", "majority-crasp", "dyck-1-program", "Q_a since Q_b"):
         source = sm.load(name)
         assert not isinstance(source, sm.Model)
-        accepts = decider(source)
+        accepts = membership_predicate(source)
         rows = list(sm.dataset(source, up_to=4))
         assert len(rows) == sum(len(source.alphabet) ** length for length in range(5))
         assert {row.verdict for row in rows} == {"accept", "reject"}
@@ -295,10 +295,10 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_a_smaller_sample_will_do_if_that_is_said() -> None:
     source = sm.load("division-counter")
     assert not isinstance(source, sm.Model)
-    accepts = decider(source, max_steps=1_000)
+    accepts = membership_predicate(source, max_steps=1_000)
     accepted = {"".join(word) for n in range(1, 7) for word in product("abc", repeat=n) if accepts(word)}
     asked = sm.dataset(source, sample=4_000, length="1-6", balance=True)
-    found = [row.input for row in replace(asked, fewer=True) if row.verdict == "accept"]
+    found = [row.input for row in replace(asked, allow_fewer=True) if row.verdict == "accept"]
     assert sorted(found) == sorted(accepted)
     with pytest.raises(UsageError, match="there are only"):
         list(asked)

@@ -14,7 +14,7 @@ from softmachine.testing import words as all_words
 
 def test_fractions_are_about_kept() -> None:
     split = Split.parse("train=0.8,validation=0.1,test=1/10")
-    found = Counter(split.of(word) for word in all_words("ab", 12))
+    found = Counter(split.part_of(word) for word in all_words("ab", 12))
     total = found.total()
     assert abs(found["train"] / total - 0.8) < 0.02
     assert abs(found["test"] / total - 0.1) < 0.02
@@ -23,15 +23,15 @@ def test_fractions_are_about_kept() -> None:
 
 def test_where_a_word_belongs_is_written_in_stone() -> None:
     split = Split.parse("train=0.5,test=0.5")
-    assert [split.of(tuple(word)) for word in ("", "a", "b", "ab", "ba", "abba", "aab")] == (
+    assert [split.part_of(tuple(word)) for word in ("", "a", "b", "ab", "ba", "abba", "aab")] == (
         ["test", "test", "train", "train", "train", "test", "train"]
     )
 
 
 def test_lengths_come_first_and_fractions_divide_the_rest() -> None:
     split = Split.parse("train=0.5, test=0.5, longer=3-4")
-    assert {split.of(("a",) * length) for length in (3, 4)} == {"longer"}
-    assert {split.of(word) for word in all_words("ab", 2)} == {"train", "test"}
+    assert {split.part_of(("a",) * length) for length in (3, 4)} == {"longer"}
+    assert {split.part_of(word) for word in all_words("ab", 2)} == {"train", "test"}
     assert split.fractions == (("train", Fraction(1, 2)), ("test", Fraction(1, 2)))
 
 
@@ -59,5 +59,5 @@ def test_what_is_no_rule_is_refused(rule: str, problem: str) -> None:
 
 def test_words_that_belong_nowhere_are_refused_beforehand() -> None:
     with pytest.raises(UsageError, match="words of length 0 belong to no part"):
-        Split.parse("train=1-5").require(range(6))
-    Split.parse("train=1-5,rest=1").require(range(6))
+        Split.parse("train=1-5").require_covered(range(6))
+    Split.parse("train=1-5,rest=1").require_covered(range(6))

@@ -97,7 +97,7 @@ def cases() -> Iterator[Case]:
 
     softened = set(ALSO_SOFTENED)
     begun = set()
-    for entry in zoo.entries():
+    for entry in zoo.list_entries():
         for construction in all_theorems():
             name = construction.name
             if not construction.applies_to(_source(entry.name)):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from softmachine.transformer.features import Bit, Distance, Monomial
-from softmachine.transformer.table_features import InBlocks, Shifted, Table
+from softmachine.transformer.table_features import BlockFeature, OffsetFeature, TableFeature
 from tests.digests.cases import LEFT_OUT, REFUSED, RENAMED, Case, cases
 from tests.digests.digest import name_digest, number_digest
 from tests.digests.record import Line, recorded, updated
@@ -202,9 +202,15 @@ def test_every_change_of_a_number_is_in_the_digest_of_the_numbers() -> None:
 def test_features_with_different_values_have_different_digests_however_far_away_they_differ() -> None:
     model = Case("palindrome", "turing-average-hard", "hard", None).compiled().weights
     far = (Fraction(0),) * 3000
-    features = [Bit(20), Bit(21), Table("t", (*far, Fraction(1))), Table("t", (*far, Fraction(2))),
-                Shifted(1, Table("t", (*far, Fraction(1)))), InBlocks(0, Table("t", (Fraction(0), Fraction(1))), 7, 99),
-                InBlocks(0, Table("t", (Fraction(0), Fraction(1))), 8, 99)]  # fmt: skip
+    features = [
+        Bit(20),
+        Bit(21),
+        TableFeature("t", (*far, Fraction(1))),
+        TableFeature("t", (*far, Fraction(2))),
+        OffsetFeature(1, TableFeature("t", (*far, Fraction(1)))),
+        BlockFeature(0, TableFeature("t", (Fraction(0), Fraction(1))), 7, 99),
+        BlockFeature(0, TableFeature("t", (Fraction(0), Fraction(1))), 8, 99),
+    ]
     assert len({number_digest(replace(model, features=(feature,))) for feature in features}) == len(features)
-    short, padded = Table("t", (Fraction(1),)), Table("u", (Fraction(1), *far))
+    short, padded = TableFeature("t", (Fraction(1),)), TableFeature("u", (Fraction(1), *far))
     assert number_digest(replace(model, features=(short,))) == number_digest(replace(model, features=(padded,)))

@@ -7,9 +7,9 @@ import time
 import pytest
 
 import softmachine as sm
-from softmachine.engines.check import Sweep, check_words
+from softmachine.engines.check import InputSelection, check_inputs
 from softmachine.support import resources
-from softmachine.support.errors import EffortError
+from softmachine.support.errors import TooExpensiveError
 
 
 @pytest.mark.parametrize(
@@ -25,16 +25,16 @@ from softmachine.support.errors import EffortError
 def test_a_sweep_that_takes_years_is_refused_at_once(wanted: dict[str, int], said: str) -> None:
     model = sm.compile("Q_a since Q_b")
     began = time.process_time()
-    with pytest.raises(EffortError, match=said):
+    with pytest.raises(TooExpensiveError, match=said):
         sm.check(model, **wanted)  # type: ignore[arg-type]
     assert time.process_time() - began < 2
 
 
 def test_a_refused_sweep_is_made_with_yes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resources, "MOST_SECONDS", 1e-5)
-    monkeypatch.setattr(resources, "SOON", 0.0)
+    monkeypatch.setattr(resources, "MAX_SECONDS", 1e-5)
+    monkeypatch.setattr(resources, "EXTRAPOLATION_SECONDS", 0.0)
     model = sm.compile("Q_a since Q_b")
-    with pytest.raises(EffortError, match="checking 127 inputs"):
+    with pytest.raises(TooExpensiveError, match="checking 127 inputs"):
         sm.check(model, up_to=6)
     assert sm.check(model, up_to=6, yes=True).inputs == 127
 
@@ -45,10 +45,10 @@ def test_the_time_of_the_longest_words_is_honest(source: str, up_to: int) -> Non
     model = sm.compile(source)
     ratios = []
     for _ in range(4):
-        sweep = Sweep.every(model, up_to)
+        sweep = InputSelection.all_up_to(model, up_to)
         assert isinstance(sweep.total, int)
         expected = sweep._seconds("float64", 10_000) * sweep.total
-        ratios.append(expected / check_words(model, sweep.words_from(0)).seconds)
+        ratios.append(expected / check_inputs(model, sweep.iterate_from(0)).seconds)
         if 1 / 3 < ratios[-1] < 3:
             return
     pytest.fail(f"estimated over measured: {ratios}")

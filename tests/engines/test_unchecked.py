@@ -11,12 +11,12 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.exports.manifest import WEIGHTS
+from softmachine.exports.manifest import WEIGHTS_FILE
 from softmachine.support.errors import (
     AmbiguousTokenError,
+    ContextTooShortError,
+    DivergedError,
     InputError,
-    OutgrownError,
-    PartedError,
     SourceError,
     UsageError,
 )
@@ -55,13 +55,13 @@ def ablated(model: Model, name: str) -> Model:
 
 def greedy(model: Model, word: str) -> list[str]:
     """The output of the weights in rational arithmetic: each token is predicted from all tokens before it."""
-    engine = DenseEngine(model.weights, "ball" if model.weights.rooted else "exact")
+    engine = DenseEngine(model.weights, "ball" if model.weights.first_group_normalised_unit else "exact")
     prompt, said = model.codec.prompt(word), list[str]()
     if not isinstance(model.codec, DecoderCodec):
-        return engine.answers([prompt.tokens], prompt.length)[0]
-    while not (said and model.codec.stops(said[-1])) and len(said) < model.codec.token_limit(STEPS):
+        return engine.predict([prompt.tokens], prompt.length)[0]
+    while not (said and model.codec.is_stop_token(said[-1])) and len(said) < model.codec.max_tokens(STEPS):
         reading = engine.start()
-        (decided,) = reading.decisions(reading.extend([(*prompt.tokens, *said)])[:, -1:])
+        (decided,) = reading.argmax_outputs(reading.extend([(*prompt.tokens, *said)])[:, -1:])
         said.append(model.weights.outputs[decided[-1]])
     return said
 
@@ -83,7 +83,7 @@ def test_an_ablated_model_emits_what_its_weights_do_on_every_engine(head: str, e
 
 
 def test_without_it_such_a_run_is_an_error(palindrome: Model) -> None:
-    with pytest.raises(PartedError, match="--unchecked"):
+    with pytest.raises(DivergedError, match="--unchecked"):
         sm.run(palindrome, "abba")
 
 
@@ -97,17 +97,17 @@ def test_models_of_every_theorem_run_when_a_head_is_ablated(case: Case) -> None:
         model = ablated(whole, head)
         try:
             run = sm.run(model, word, checked=False, engine="dense", max_steps=STEPS)
-        except (AmbiguousTokenError, OutgrownError):  # logits tie, or the run leaves the context
+        except (AmbiguousTokenError, ContextTooShortError):  # logits tie, or the run leaves the context
             continue
         assert list(run.tokens)[: len(greedy(model, word))] == greedy(model, word)
-        assert LABEL in run.text()
+        assert LABEL in run.format()
         assert "unchecked" in repr(run)
 
 
 def test_a_shorter_context_is_not_advised_for_weights_that_outgrow_theirs() -> None:
     case = next(case for case in CASES if (case.theorem, case.attention) == ("turing-ternary", "hard"))
     whole = case.model
-    with pytest.raises(OutgrownError, match="or limit the steps"):
+    with pytest.raises(ContextTooShortError, match="or limit the steps"):
         sm.run(ablated(whole, whole.weights.heads[0].name), case.examples[0][0], checked=False)
 
 
@@ -115,13 +115,13 @@ def test_whole_weights_give_the_same_run_but_for_the_label() -> None:
     run, other = sm.run("palindrome", "abba"), sm.run("palindrome", "abba", checked=False)
     assert (run.tokens, run.outcome) == (other.tokens, other.outcome)
     assert run.checked
-    assert LABEL not in run.text()
+    assert LABEL not in run.format()
     assert other.notes == (LABEL, *run.notes)
 
 
 def test_an_unchecked_run_is_not_compared_in_an_arithmetic_that_rounds() -> None:
     run = sm.run("palindrome", "abba", checked=False, arithmetic="fixed:4", max_steps=STEPS)
-    assert run.verified is None
+    assert run.verified_count is None
     assert run.difference is None
 
 
@@ -144,11 +144,11 @@ def test_tokens_that_the_codec_does_not_know_are_refused() -> None:
 
 def test_the_page_is_labelled_and_claims_no_certificate(palindrome: Model, tmp_path: Path) -> None:
     from softmachine.inspection.inspection import Inspection
-    from softmachine.inspection.page.html import _making
-    from softmachine.inspection.page.run_json import page_data
+    from softmachine.inspection.page.html import _python_command
+    from softmachine.inspection.page.run_json import build_page_data
 
     run = sm.run(palindrome, "abba", checked=False)
-    data = page_data(Inspection(run), None, _making(run))
+    data = build_page_data(Inspection(run), None, _python_command(run))
     assert isinstance(data, dict)
     about = data["about"]
     assert isinstance(about, dict)
@@ -194,8 +194,8 @@ def test_verify_and_sample_are_refused_with_unchecked(cli: Cli) -> None:  # noqa
 def test_a_damaged_folder_is_refused_unchecked_too(palindrome: Model, tmp_path: Path, cli: Cli) -> None:  # noqa: F811
     folder = tmp_path / "ablated"
     sm.save(palindrome, folder)
-    data = (folder / WEIGHTS).read_bytes()
-    (folder / WEIGHTS).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    data = (folder / WEIGHTS_FILE).read_bytes()
+    (folder / WEIGHTS_FILE).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(SourceError):
         sm.run(folder, "abba", checked=False)
     assert cli("run", folder, "abba", "--unchecked").status == 2

@@ -9,13 +9,13 @@ from typing import Any
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.exports.export import _softened
-from softmachine.exports.formats import stock_format
+from softmachine.exports.export import _soften
+from softmachine.exports.formats import find_format
 from softmachine.languages.source import Source
-from softmachine.support.progress import nobody
-from softmachine.theorems import theorem_for, theorem_named
+from softmachine.support.progress import ignore_progress
+from softmachine.theorems import find_theorem, get_theorem
 from softmachine.theorems.codec import Codec
-from softmachine.theorems.shared.checkpoints import StreamCodec
+from softmachine.theorems.shared.checkpoints import CheckpointCodec
 
 STRANGER = Path(__file__).with_name("stranger.py")
 
@@ -38,7 +38,7 @@ def spelled(tokens: Iterable[str | None]) -> str:
     return " ".join("".join("␣" if c.isspace() else c for c in token or "") for token in tokens)
 
 
-def runs(codec: StreamCodec, words: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
+def runs(codec: CheckpointCodec, words: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
     """The input texts of words, and the expected texts."""
     texts = [spelled(word) for word in words]
     wanted = [spelled([*codec.prompt(word).tokens, *codec.expected(word, 10**6)]) for word in words]
@@ -59,28 +59,28 @@ def agree(emitted: Sequence[str], wanted: Sequence[Sequence[str | None]]) -> boo
     )
 
 
-def codec_of(folder: Path) -> StreamCodec:
+def codec_of(folder: Path) -> CheckpointCodec:
     """The codec of an exported machine."""
     codec = any_codec_of(folder)
-    assert isinstance(codec, StreamCodec)
+    assert isinstance(codec, CheckpointCodec)
     return codec
 
 
 def any_codec_of(folder: Path) -> Codec[Source]:
     """The codec of an exported model, from its map, which names the theorem and the source (of the zoo)."""
     facts = json.loads((folder / "softmachine.json").read_text(encoding="utf-8"))
-    theorem = theorem_named(facts["theorem"])
+    theorem = get_theorem(facts["theorem"])
     assert theorem is not None
     loaded = sm.load(facts["source"]["name"])
     assert isinstance(loaded, Source)
-    return theorem.codec_for(loaded, facts["positions"])
+    return theorem.build_codec(loaded, facts["positions"])
 
 
 def checkpoint_model(source: str | Source, theorem: str, length: int, to: str = "gpt2") -> Model:
     """The model that is written to a Hugging Face checkpoint: compiled, with softmax."""
     loaded = sm.load(source) if isinstance(source, str) else source
     assert isinstance(loaded, Source)
-    chosen = theorem_for(loaded, theorem)
+    chosen = find_theorem(loaded, theorem)
     attention = "hard" if "hard" in chosen.attentions else "soft"
     compiled = sm.compile(loaded, chosen, attention=attention, length=length if chosen.length else None)
-    return _softened(compiled, length, stock_format(to), nobody)
+    return _soften(compiled, length, find_format(to), ignore_progress)

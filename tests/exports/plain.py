@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from softmachine.exports.lowered_model import Lowered
-from softmachine.exports.tensors import Placed
+from softmachine.exports.lowered_model import LoweredTransformer
+from softmachine.exports.tensors import ArchitectureTensors
 
 
 def softmax(scores: Any, *, causal: bool = True) -> Any:
@@ -20,7 +20,7 @@ def softmax(scores: Any, *, causal: bool = True) -> Any:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def lowered_logits(model: Lowered, ids: Sequence[int]) -> Any:
+def lowered_logits(model: LoweredTransformer, ids: Sequence[int]) -> Any:
     stream = model.embedding[list(ids)] + model.positions[: len(ids)]
     for layer in model.layers:
         before = stream
@@ -36,7 +36,7 @@ def gelu_new(x: Any) -> Any:
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
-def gpt2_logits(placed: Placed, ids: Sequence[int]) -> Any:
+def gpt2_logits(placed: ArchitectureTensors, ids: Sequence[int]) -> Any:
     """The forward pass of GPT-2, from the tensors alone."""
     weights = {name.removeprefix("transformer."): tensor for name, tensor in placed.tensors.items()}
     config: Any = placed.config
@@ -64,7 +64,7 @@ def gpt2_logits(placed: Placed, ids: Sequence[int]) -> Any:
     return norm("ln_f", stream) @ weights.get("lm_head.weight", weights["wte.weight"]).T
 
 
-def bert_logits(placed: Placed, ids: Sequence[int]) -> Any:
+def bert_logits(placed: ArchitectureTensors, ids: Sequence[int]) -> Any:
     """The forward pass of BERT, from the tensors alone."""
     weights = {name.removeprefix("bert."): tensor for name, tensor in placed.tensors.items()}
     config: Any = placed.config
@@ -95,7 +95,7 @@ def bert_logits(placed: Placed, ids: Sequence[int]) -> Any:
     return dense("classifier", stream)
 
 
-def llama_logits(placed: Placed, ids: Sequence[int]) -> Any:
+def llama_logits(placed: ArchitectureTensors, ids: Sequence[int]) -> Any:
     """The forward pass of LLaMA without rotary embeddings, whose angles the configuration makes negligible."""
     weights = {name.removeprefix("model."): tensor for name, tensor in placed.tensors.items()}
     config: Any = placed.config

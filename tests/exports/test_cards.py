@@ -15,8 +15,8 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.exports.lowering import lower
-from softmachine.exports.model_card import Manual, usage
-from softmachine.exports.prompt_format import dialogue_of
+from softmachine.exports.model_card import CardTexts, format_usage
+from softmachine.exports.prompt_format import build_prompt_format
 from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
@@ -81,32 +81,36 @@ def test_an_interface_tells_what_the_codec_reads(name: str, construction: str, l
         prompt = codec.prompt(word).tokens
         assert set(interface.symbols) >= set(prompt[: len(interface.inputs)])
         output = [chooser.choice(("true", "false")) for _ in prompt]
-        outcome = codec.outcome(word, output)
+        outcome = codec.parse_output(word, output)
         if interface.verdict is not None and word:
-            assert outcome.accepted == (output[interface.verdict] == "true")
-            accepted.add(outcome.accepted)
+            assert outcome.is_accepted == (output[interface.verdict] == "true")
+            accepted.add(outcome.is_accepted)
         if construction.startswith("circuit"):
             bits = ["1" if output[position] == "true" else "0" for _, position in interface.outputs]
             assert outcome.output == "".join(bits)
         if construction == "connectivity":
             position = dict(interface.outputs)[f"path {word[0]} → {word[1]}"]
-            assert outcome.accepted == (output[position] == "true")
+            assert outcome.is_accepted == (output[position] == "true")
     assert accepted == (set() if interface.verdict is None else {True, False})
 
 
 def test_an_input_of_a_graph_is_its_matrix() -> None:
     """The model depends only on the number of vertices, so it also answers for other graphs."""
-    prompt_format = dialogue_of(compiled("koenigsberg", "connectivity", None), [("altstadt", "lomse")], 600)
-    assert (prompt_format.prefix, prompt_format.suffix, prompt_format.only) == ((), ("□",) * 64, 16)
-    assert "".join(prompt_format.symbols(prompt_format.samples[0].prompt)) == "0110101111010110"
+    prompt_format = build_prompt_format(compiled("koenigsberg", "connectivity", None), [("altstadt", "lomse")], 600)
+    assert (prompt_format.prefix, prompt_format.suffix, prompt_format.fixed_length) == ((), ("□",) * 64, 16)
+    assert "".join(prompt_format.strip_affixes(prompt_format.samples[0].prompt)) == "0110101111010110"
 
 
 def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
     program = parse("alphabet '\"' '`' '|' '\\\\'\nsame(i) = in(i)\noutput same\n", name="odd")
     model = checkpoint_model(program, "srasp", 6, "onnx")
-    prompt_format = dialogue_of(model, [('"', "`", "|", "\\")], 6)
-    manual = Manual("test", "a test", "{word}\n{prints}\n", generates=False, adds="The test adds")
-    code, *_, about, _, answers, _ = usage(manual, lower(model, 6, ahead=True), prompt_format, 6).split("\n")
+    prompt_format = build_prompt_format(model, [('"', "`", "|", "\\")], 6)
+    manual = CardTexts(
+        "test", "a test", "{word}\n{prints}\n", is_autoregressive=False, special_tokens_intro="The test adds"
+    )
+    code, *_, about, _, answers, _ = format_usage(manual, lower(model, 6, bidirectional=True), prompt_format, 6).split(
+        "\n"
+    )
     assert ast.literal_eval(code) == '" ` | \\'
     assert (
         'The input consists of the symbols `"`, `` ` ``, `|` and `\\`. The test adds `<s>` before the input.' in about
@@ -117,8 +121,8 @@ def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
 def test_an_output_may_be_an_input_and_be_listed_twice() -> None:
     both = Circuit(name="both", inputs=("a|b",), gates=(), outputs=("a|b", "a|b"))
     model = checkpoint_model(both, "circuit-threshold", 8, "onnx")
-    manual = Manual("test", "a test", "{prints}\n", generates=False, adds="")
-    text = usage(manual, lower(model, 8, ahead=True), dialogue_of(model, [("1",)], 8), 1)
+    manual = CardTexts("test", "a test", "{prints}\n", is_autoregressive=False, special_tokens_intro="")
+    text = format_usage(manual, lower(model, 8, bidirectional=True), build_prompt_format(model, [("1",)], 8), 1)
     assert "# a|b true\n# a|b true\n" in text
     assert text.endswith("| output | position |\n|---|---|\n| `a\\|b` | 0 |\n| `a\\|b` | 0 |\n")
 
@@ -168,7 +172,7 @@ def test_the_code_of_a_card_prints_answers_and_verdict(name: str, to: str, tmp_p
         expected = list(codec.expected(word, 0))
         assert len(answers.split()) == len(expected)
         assert all(right in (None, answer) for answer, right in zip(answers.split(), expected, strict=True))
-        assert verdict == codec.read(word, [answer or "" for answer in expected]).verdict
+        assert verdict == codec.parse_run(word, [answer or "" for answer in expected]).verdict
     assert {printed.split()[-1] for printed in output} == {"accept", "reject"}
     shown = re.escape(promised(tmp_path / "model")).replace("·", r"\S+")
     assert re.fullmatch(shown, first)
@@ -178,7 +182,7 @@ def test_the_code_of_a_card_prints_answers_and_verdict(name: str, to: str, tmp_p
 def test_a_model_with_one_answer_only_is_written(tmp_path: Path) -> None:
     program = parse("alphabet a\nlast(i) = rightmost j : in(j) else 'a'\noutput last\n", name="one-letter")
     written = sm.export(program, tmp_path / "model", to="onnx", context=4)
-    assert [(result.holds, result.margin) for result in written.verified] == [(True, None)]
+    assert [(result.holds, result.margin) for result in written.verifications] == [(True, None)]
     assert printed_by_the_card(tmp_path / "model", [("a", "a")]) == ["a a a\n"]
 
 

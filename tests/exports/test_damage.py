@@ -22,7 +22,7 @@ from safetensors.numpy import save as to_bytes
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.exports import native
-from softmachine.exports.manifest import MARK, WEIGHTS, digest
+from softmachine.exports.manifest import MANIFEST_FILE, WEIGHTS_FILE, compute_digest
 from softmachine.support.errors import SoftmachineError, SourceError
 from tests.models import model_of
 
@@ -50,7 +50,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Files, Mo
     for name, (source, theorem) in SOURCES.items():
         model = model_of(source, theorem, length=16 if theorem else None)
         sm.save(model, folder / name)
-        found[name] = {file: (folder / name / file).read_bytes() for file in (MARK, WEIGHTS)}, model
+        found[name] = {file: (folder / name / file).read_bytes() for file in (MANIFEST_FILE, WEIGHTS_FILE)}, model
     return found
 
 
@@ -71,10 +71,10 @@ def at(data: Any, way: tuple[Any, ...]) -> Any:
 
 
 def _entry(files: Files, chooser: random.Random, change: Callable[[Any, Any], None]) -> Files:
-    data = json.loads(files[MARK])
+    data = json.loads(files[MANIFEST_FILE])
     *way, last = chooser.choice(list(places(data)))
     change(at(data, tuple(way)), last)
-    return files | {MARK: json.dumps(data, indent=1).encode()}
+    return files | {MANIFEST_FILE: json.dumps(data, indent=1).encode()}
 
 
 def replaced_entry(files: Files, chooser: random.Random) -> Files:
@@ -87,54 +87,56 @@ def removed_entry(files: Files, chooser: random.Random) -> Files:
 
 def doubled_entry(files: Files, chooser: random.Random) -> Files:
     """Replacements of a JSON value that contain it: a longer list, an object with a duplicate key."""
-    text = files[MARK].decode()
+    text = files[MANIFEST_FILE].decode()
     *_, name = chooser.choice([way for way in places(json.loads(text)) if isinstance(way[-1], str)])
     before, after = text.split(f'"{name}":', 1)
-    return files | {MARK: f'{before}"{name}": {json.dumps(chooser.choice(NONSENSE))}, "{name}":{after}'.encode()}
+    return files | {
+        MANIFEST_FILE: f'{before}"{name}": {json.dumps(chooser.choice(NONSENSE))}, "{name}":{after}'.encode()
+    }
 
 
 def exchanged_entries(files: Files, chooser: random.Random) -> Files:
-    data = json.loads(files[MARK])
+    data = json.loads(files[MANIFEST_FILE])
     lists = [item for way in places(data) if isinstance(item := at(data, way), list) and len(item) > 1]
     chosen = chooser.choice(lists)
     one, other = chooser.sample(range(len(chosen)), 2)
     chosen[one], chosen[other] = chosen[other], chosen[one]
-    return files | {MARK: json.dumps(data).encode()}
+    return files | {MANIFEST_FILE: json.dumps(data).encode()}
 
 
 def flipped_bit(files: Files, chooser: random.Random) -> Files:
-    name = chooser.choice((WEIGHTS, WEIGHTS, MARK))
+    name = chooser.choice((WEIGHTS_FILE, WEIGHTS_FILE, MANIFEST_FILE))
     broken = bytearray(files[name])
     broken[chooser.randrange(len(broken))] ^= 1 << chooser.randrange(8)
     return files | {name: bytes(broken)}
 
 
 def cut(files: Files, chooser: random.Random) -> Files:
-    name = chooser.choice((WEIGHTS, MARK))
+    name = chooser.choice((WEIGHTS_FILE, MANIFEST_FILE))
     return files | {name: files[name][: chooser.randrange(len(files[name]))]}
 
 
 def lengthened(files: Files, chooser: random.Random) -> Files:
-    name = chooser.choice((WEIGHTS, MARK))
+    name = chooser.choice((WEIGHTS_FILE, MANIFEST_FILE))
     return files | {name: files[name] + chooser.choice((b"\0", b"}", b"null", files[name]))}
 
 
 def exchanged_tensors(files: Files, chooser: random.Random) -> Files:
-    tensors = from_bytes(files[WEIGHTS])
+    tensors = from_bytes(files[WEIGHTS_FILE])
     one, other = chooser.sample(sorted(tensors), 2)
     tensors[one], tensors[other] = tensors[other], tensors[one]
-    return files | {WEIGHTS: to_bytes(tensors)}
+    return files | {WEIGHTS_FILE: to_bytes(tensors)}
 
 
 def changed_number(files: Files, chooser: random.Random) -> Files:
-    tensors = {name: array.copy() for name, array in from_bytes(files[WEIGHTS]).items()}
+    tensors = {name: array.copy() for name, array in from_bytes(files[WEIGHTS_FILE]).items()}
     array = tensors[chooser.choice([name for name, array in tensors.items() if array.size])].reshape(-1)
     array[chooser.randrange(array.size)] += chooser.choice((-1, 1))
-    return files | {WEIGHTS: to_bytes(tensors)}
+    return files | {WEIGHTS_FILE: to_bytes(tensors)}
 
 
 def missing_file(files: Files, chooser: random.Random) -> Files:
-    missing = chooser.choice((WEIGHTS, MARK))
+    missing = chooser.choice((WEIGHTS_FILE, MANIFEST_FILE))
     return {name: content for name, content in files.items() if name != missing}
 
 
@@ -168,7 +170,7 @@ def loaded(folder: Path) -> Model | None:
         return native.load(folder)
     except SourceError as error:
         message = str(error)
-    assert MARK in message or WEIGHTS in message, message
+    assert MANIFEST_FILE in message or WEIGHTS_FILE in message, message
     return None
 
 
@@ -177,7 +179,7 @@ def sweep(saved: dict[str, tuple[Files, Model]], folder: Path, count: int, seed:
     refused, chooser = 0, random.Random(seed)
     for name, (files, right) in saved.items():
         others = [item for other, (item, _) in saved.items() if other != name]
-        exchanges = [files | {file: other[file]} for other in others for file in (MARK, WEIGHTS)]
+        exchanges = [files | {file: other[file]} for other in others for file in (MANIFEST_FILE, WEIGHTS_FILE)]
         damages = (chooser.choice(DAMAGES)(files, chooser) for _ in range(count))
         for damaged in (*exchanges, *damages):
             found = loaded(put(folder, damaged))
@@ -205,13 +207,13 @@ def test_every_entry_of_a_saved_model_is_verified(
 ) -> None:
     """If any entry differs, loading raises an error that names the file."""
     files, _ = saved[name]
-    data = json.loads(files[MARK])
+    data = json.loads(files[MANIFEST_FILE])
     ways = list(places(data))
     for way in ways if len(ways) < 60 else random.Random(0).sample(ways, 60):
         changed = copy.deepcopy(data)
         item, before = at(changed, way[:-1]), at(changed, way)
         item[way[-1]] = "another" if before != "another" else 0
-        assert loaded(put(tmp_path / "model", files | {MARK: json.dumps(changed).encode()})) is None, way
+        assert loaded(put(tmp_path / "model", files | {MANIFEST_FILE: json.dumps(changed).encode()})) is None, way
 
 
 # Recomputed digests
@@ -220,11 +222,14 @@ def test_every_entry_of_a_saved_model_is_verified(
 def signed(files: Files) -> Files:
     """The files with recomputed digests, if the manifest is an object."""
     try:
-        data = json.loads(files[MARK])
-        data["digests"] = {WEIGHTS: hashlib.sha256(files[WEIGHTS]).hexdigest(), MARK: digest(data)}
+        data = json.loads(files[MANIFEST_FILE])
+        data["digests"] = {
+            WEIGHTS_FILE: hashlib.sha256(files[WEIGHTS_FILE]).hexdigest(),
+            MANIFEST_FILE: compute_digest(data),
+        }
     except (ValueError, TypeError, KeyError):
         return files
-    return files | {MARK: json.dumps(data).encode()}
+    return files | {MANIFEST_FILE: json.dumps(data).encode()}
 
 
 EDITS = (replaced_entry, removed_entry, exchanged_entries, exchanged_tensors, changed_number)

@@ -16,8 +16,8 @@ import softmachine as sm
 from softmachine import api as compiling
 from softmachine.compiler.model import Model
 from softmachine.exports.folder import new_folder
-from softmachine.exports.formats import StockFormat
-from softmachine.exports.manifest import seal
+from softmachine.exports.formats import ExportFormat
+from softmachine.exports.manifest import write_manifest
 from softmachine.support.errors import SourceError, UsageError
 from tests.cli.conftest import Cli, cli  # noqa: F401
 from tests.exports.helpers import codec_of
@@ -154,7 +154,7 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path: Path, exists: bool) -> None:
 def sealed(folder: Path, files: dict[str, str]) -> Path:
     """A folder written by softmachine, with digests."""
     filled(folder, files)
-    seal(folder, {"format": "softmachine-map", "version": 2})
+    write_manifest(folder, {"format": "softmachine-map", "version": 2})
     return folder
 
 
@@ -370,7 +370,7 @@ def test_mistakes_are_one_clear_message(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(StockFormat, "require_libraries", lambda _: None)  # other errors are raised without torch
+    monkeypatch.setattr(ExportFormat, "require_libraries", lambda _: None)  # other errors are raised without torch
     for arguments, message in (
         (["palindrome", "--to", "gpt3"], "unknown format 'gpt3'"),
         (["reverse-program"], "is an encoder: head"),
@@ -446,17 +446,17 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
         bits = [int(value[f"head[bit {k}]"][i]) for k in range(6)]
         sign = -1 if value["head[negative]"][i] else 1
         assert sign * sum(bit << k for k, bit in enumerate(bits)) == now.heads[0]
-        assert value[f"symbol[{now.read()[0]}]"][i] == 1
+        assert value[f"symbol[{now.read_symbols()[0]}]"][i] == 1
         assert value[f"state[{now.state}]"][i] == 1
 
 
 @pytest.mark.slow
 @needs_torch
 def test_the_sets_for_interpretability_have_at_least_twelve_models_of_growing_size(tmp_path: Path) -> None:
-    from softmachine.exports.export import export_set
+    from softmachine.exports.export import export_bundle
 
     for name, to in (("interp", "gpt2"), ("encoders", "bert")):
-        written = export_set(name, tmp_path / name, to=to, dtype=None, force=False, export=sm.export)
+        written = export_bundle(name, tmp_path / name, to=to, dtype=None, force=False, export=sm.export)
         assert len(written) >= 12
         assert all((item.folder / "model.safetensors").is_file() for item in written)
         assert written[0].parameters * 10 < written[-1].parameters

@@ -11,12 +11,12 @@ import pytest
 
 import softmachine as sm
 from softmachine.exports import export as exporting
-from softmachine.exports.export import SAMPLED, _remedy, _sample, _words
-from softmachine.exports.formats import stock_format
-from softmachine.exports.gpt2 import gpt2
+from softmachine.exports.export import RANDOM_INPUTS, _accuracy_hint, _choose_inputs, _random_inputs
+from softmachine.exports.formats import find_format
+from softmachine.exports.gpt2 import to_gpt2
 from softmachine.exports.hf_checkpoint import _require_tokenizer, _save_tokenizer
 from softmachine.exports.lowering import lower
-from softmachine.exports.prompt_format import dialogue_of
+from softmachine.exports.prompt_format import build_prompt_format
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.support.errors import UsageError
@@ -67,7 +67,7 @@ def test_the_code_of_an_encoders_card_reads_unspaced_text_and_refuses_unknown_te
 @needs_torch
 def test_a_tokenizer_that_loses_the_unknown_token_is_noticed(tmp_path: Path) -> None:
     model = checkpoint_model("increment", "turing-binary-address", 16)
-    placed, prompt_format = gpt2(lower(model, 16), "float32"), dialogue_of(model, [("1", "0")], 16)
+    placed, prompt_format = to_gpt2(lower(model, 16), "float32"), build_prompt_format(model, [("1", "0")], 16)
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf-8")
     _save_tokenizer(placed.model, tmp_path, prompt_format)
     _require_tokenizer(placed, tmp_path, prompt_format)
@@ -105,8 +105,8 @@ def test_symbols_of_one_character_need_no_spaces_unless_another_token_is_spelled
 ) -> None:
     program = parse(f"alphabet {alphabet}\nsame(i) = in(i) = in(i)\noutput same\n", name="letters")
     model = checkpoint_model(program, "srasp", 6, "onnx")
-    prompt_format = dialogue_of(model, [model.codec.alphabet], 8)
-    assert prompt_format.letters(lower(model, 6).spelled) == letters
+    prompt_format = build_prompt_format(model, [model.codec.alphabet], 8)
+    assert prompt_format.unspaced_alphabet(lower(model, 6).spelling_of) == letters
 
 
 @pytest.mark.parametrize(("name", "length"), [("palindrome", 64), ("equality", 96), ("dyck-2", 64)])
@@ -116,17 +116,17 @@ def test_a_decoder_is_verified_on_long_runs_of_either_verdict_and_on_one_near_th
     model = checkpoint_model(name, "turing-binary-address", length)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    prompt_format = dialogue_of(model, _words(model, length), length)
-    longer = [sample for sample in prompt_format.samples if sample.ends and len(sample.expected) > 10]
+    prompt_format = build_prompt_format(model, _choose_inputs(model, length), length)
+    longer = [sample for sample in prompt_format.samples if sample.is_complete and len(sample.expected) > 10]
     accepted = [sample for sample in longer if sample.expected[-1] == "ACC"]
     assert len(accepted) >= 4
     assert len(longer) - len(accepted) >= 4
     assert max(len(sample.prompt) + len(sample.expected) for sample in longer) >= length * 15 / 16
-    (longest,), sampled = _sample(codec, length)
-    verdicts = [codec.outcome(word, [*map(str, codec.expected(word, length))]).verdict for word in sampled]
-    assert 8 <= len(verdicts) <= SAMPLED
+    (longest,), sampled = _random_inputs(codec, length)
+    verdicts = [codec.parse_output(word, [*map(str, codec.expected(word, length))]).verdict for word in sampled]
+    assert 8 <= len(verdicts) <= RANDOM_INPUTS
     assert verdicts.count("accept") == verdicts.count("reject") == len(verdicts) / 2
-    assert codec.positions(longest, length) >= length * 15 / 16
+    assert codec.count_positions(longest, length) >= length * 15 / 16
 
 
 @pytest.mark.parametrize("name", ["dyck-2-program", "response-formula", "in-order-crasp"])
@@ -134,8 +134,8 @@ def test_an_encoder_is_verified_on_as_many_accepted_as_rejected_words_of_every_l
     source = sm.load(name)
     assert isinstance(source, Source)
     model = sm.compile(source, length=None)
-    _, sampled = _sample(model.codec, 40)
-    verdicts = [model.codec.read(word, [*map(str, model.codec.expected(word, 0))]).verdict for word in sampled]
+    _, sampled = _random_inputs(model.codec, 40)
+    verdicts = [model.codec.parse_run(word, [*map(str, model.codec.expected(word, 0))]).verdict for word in sampled]
     assert verdicts.count("accept") == verdicts.count("reject") == len(verdicts) / 2 > 8
     assert max(map(len, islice(sampled, 2))) >= 38
     assert min(map(len, sampled)) <= 5
@@ -143,15 +143,15 @@ def test_an_encoder_is_verified_on_as_many_accepted_as_rejected_words_of_every_l
 
 def test_a_source_without_verdicts_is_verified_on_random_words() -> None:
     model = checkpoint_model("increment", "turing-binary-address", 32)
-    longest, sampled = _sample(model.codec, 32)
+    longest, sampled = _random_inputs(model.codec, 32)
     assert len(longest) == 1
-    assert len(sampled) == SAMPLED
+    assert len(sampled) == RANDOM_INPUTS
 
 
 def test_a_search_for_words_ends_when_its_budget_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "MOST_SAMPLED", 200)
-    _, sampled = _sample(checkpoint_model("equality", "turing-binary-address", 64).codec, 64)
-    assert len(sampled) < SAMPLED
+    monkeypatch.setattr(exporting, "MAX_SEARCH_TOKENS", 200)
+    _, sampled = _random_inputs(checkpoint_model("equality", "turing-binary-address", 64).codec, 64)
+    assert len(sampled) < RANDOM_INPUTS
 
 
 @pytest.mark.parametrize(
@@ -166,4 +166,4 @@ def test_a_search_for_words_ends_when_its_budget_is_spent(monkeypatch: pytest.Mo
 )
 def test_the_hint_names_a_format_that_is_wider_and_that_there_is(to: str, dtype: str, hint: str) -> None:
     model = checkpoint_model("parity-counter", "counter", 16)
-    assert _remedy(model, stock_format(to), dtype) == hint
+    assert _accuracy_hint(model, find_format(to), dtype) == hint

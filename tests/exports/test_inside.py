@@ -20,10 +20,16 @@ from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.layer import DenseLayer
 from softmachine.engines.numerics import Tensor
-from softmachine.exports.gpt2 import gpt2
+from softmachine.exports.gpt2 import to_gpt2
 from softmachine.exports.lowering import lower
-from softmachine.exports.model_card import attention, inside, sizes, streams, telling_patch
-from softmachine.exports.prompt_format import dialogue_of
+from softmachine.exports.model_card import (
+    attention_weights,
+    describe_internals,
+    find_flipping_patch,
+    format_sizes,
+    residual_streams,
+)
+from softmachine.exports.prompt_format import build_prompt_format
 from tests.exports.helpers import checkpoint_model
 from tests.exports.plain import lowered_logits
 
@@ -182,32 +188,34 @@ def test_the_attention_maps_of_a_card_are_those_of_its_heads(tmp_path: Path) -> 
     emitted = "\n".join(found.printed[: len(found.promised)])
     assert re.fullmatch(re.escape("\n".join(found.promised)).replace("·", r"\S+"), emitted)
     assert len(found.promised) == 5
-    model = lower(checkpoint_model("dyck-1-program", "srasp", 12, "bert"), 12, ahead=True)
-    for layer, stream, maps in zip(model.layers, streams(model, found.seen["ids"]), found.seen["maps"], strict=False):
+    model = lower(checkpoint_model("dyck-1-program", "srasp", 12, "bert"), 12, bidirectional=True)
+    for layer, stream, maps in zip(
+        model.layers, residual_streams(model, found.seen["ids"]), found.seen["maps"], strict=False
+    ):
         for head, theirs in zip(layer.heads, maps, strict=True):
-            assert np.allclose(attention(head, stream, causal=False), theirs, atol=1e-4)
+            assert np.allclose(attention_weights(head, stream, causal=False), theirs, atol=1e-4)
 
 
 def test_the_plain_reading_of_a_card_is_that_of_the_oracle() -> None:
     model = lower(checkpoint_model("increment", "turing-binary-address", 24), 24)
     ids = [model.index[token] for token in ("<bos>", "1", "0", "1", "<run>")]
-    *_, last = streams(model, ids)
-    assert np.array_equal(model.unembedding.of(last), lowered_logits(model, ids))
+    *_, last = residual_streams(model, ids)
+    assert np.array_equal(model.unembedding.apply(last), lowered_logits(model, ids))
 
 
 def test_a_telling_patch_changes_the_answer() -> None:
     model = lower(checkpoint_model("increment", "turing-binary-address", 24), 24)
     ids = [model.index[token] for token in ("<bos>", "1", "0", "1", "<run>")]
-    patch = telling_patch(model, ids, -1)
+    patch = find_flipping_patch(model, ids, -1)
     assert patch is not None
-    assert (patch.layer, patch.values, patch.was) == (2, {"state[right]": 0, "state[carry]": 1}, 1)
+    assert (patch.layer, patch.values, patch.old_value) == (2, {"state[right]": 0, "state[carry]": 1}, 1)
     assert [model.vocabulary[k] for k in (patch.before, patch.after)] == ["(right,1,R)", "(carry,0,L)"]
 
 
 def test_a_card_of_a_wide_model_is_short() -> None:
     """A counter machine of a Turing machine has hundreds of signals with long names."""
     compiled = checkpoint_model("palindrome", "turing-counter", 24)
-    placed = gpt2(lower(compiled, 24), "float32")
-    text = inside(placed, "", dialogue_of(compiled, [("a",)], 24))
-    assert sizes(placed) == f"5 layers, {placed.heads} heads per layer, width {placed.config['n_embd']:,}"
+    placed = to_gpt2(lower(compiled, 24), "float32")
+    text = describe_internals(placed, "", build_prompt_format(compiled, [("a",)], 24))
+    assert format_sizes(placed) == f"5 layers, {placed.heads} heads per layer, width {placed.config['n_embd']:,}"
     assert len(text) < 6_000

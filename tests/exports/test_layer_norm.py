@@ -28,7 +28,7 @@ SIGNS = [
 @pytest.mark.parametrize(("source", "theorem", "to"), SIGNS)
 def test_signs_are_exported_and_hold(source: str, theorem: str, to: str, tmp_path: Path) -> None:
     exported = api.export(api.compile(source, theorem), tmp_path / "model", to=to, context=24)
-    assert exported.verified[0].holds
+    assert exported.verifications[0].holds
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="exports need torch")

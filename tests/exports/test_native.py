@@ -28,16 +28,16 @@ import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.exports import manifest, native
-from softmachine.exports.manifest import MARK, WEIGHTS, digest, is_saved
-from softmachine.exports.native_tensors import to_data, transformer_from
+from softmachine.exports.manifest import MANIFEST_FILE, WEIGHTS_FILE, compute_digest, is_saved
+from softmachine.exports.native_tensors import deserialize_transformer, serialize_transformer
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.support.errors import SourceError, UsageError
-from softmachine.theorems import theorem_for
-from softmachine.transformer.attention import AVERAGE_HARD, softmax
-from softmachine.transformer.features import INVERSE, Bit, Distance, Logarithm, N, Residue
-from softmachine.transformer.saved_features import FEATURES
-from softmachine.transformer.table_features import Shifted, Table
+from softmachine.theorems import find_theorem
+from softmachine.transformer.attention import AVERAGE_HARD, softmax_weighting
+from softmachine.transformer.features import RECIPROCAL, Bit, Distance, Logarithm, N, Residue
+from softmachine.transformer.saved_features import STANDARD_FEATURES
+from softmachine.transformer.table_features import OffsetFeature, TableFeature
 from softmachine.transformer.weights import AffineMap, Block, Matrix, Transformer
 from tests.models import model_of, with_weights
 from tests.sources.signal_programs import random_program
@@ -57,7 +57,7 @@ MACHINE = TuringMachine(
 
 def weights(seed: int = 3) -> Transformer:
     """Random weights with softmax scales, features with parameters and loops among them, for the tokens of Q_a."""
-    weightings, own = (*HARD, softmax(Fraction(7, 3)), softmax(INVERSE)), model_of("Q_a").weights
+    weightings, own = (*HARD, softmax_weighting(Fraction(7, 3)), softmax_weighting(RECIPROCAL)), model_of("Q_a").weights
     drawn = RandomTransformer(seed, weightings=weightings, vocabulary=own.vocabulary, outputs=own.outputs)
     return drawn.transformer(f"model {seed}")
 
@@ -78,22 +78,22 @@ def test_a_random_model_is_loaded_as_it_was_saved(seed: int, tmp_path: Path) -> 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_compiled_program_is_read_as_it_was_written(seed: int) -> None:
     made = compile_program(random_program(seed))
-    names, tensors = to_data(made)
-    assert transformer_from(json.loads(json.dumps(names)), tensors, FEATURES) == made
+    names, tensors = serialize_transformer(made)
+    assert deserialize_transformer(json.loads(json.dumps(names)), tensors, STANDARD_FEATURES) == made
 
 
 def test_features_relations_and_scales_keep_their_parameters(tmp_path: Path) -> None:
     features = (
-        Table("wiring", (Fraction(1), Fraction(-1, 3))),
+        TableFeature("wiring", (Fraction(1), Fraction(-1, 3))),
         Residue(5, 2),
         Bit(10),
-        Shifted(3, Logarithm(of_length=True)),
+        OffsetFeature(3, Logarithm(of_length=True)),
     )
     plain = next(candidate for seed in range(100) if len((candidate := weights(seed)).heads) > 1)
     layer = plain.blocks[0].layers[0]
     heads = tuple(
         replace(head, bias=Distance(), weighting=weighting)
-        for head, weighting in zip(layer.heads, (softmax(Fraction(10**18, 7)), AVERAGE_HARD), strict=False)
+        for head, weighting in zip(layer.heads, (softmax_weighting(Fraction(10**18, 7)), AVERAGE_HARD), strict=False)
     )
     transformer = replace(
         plain,
@@ -134,13 +134,13 @@ def test_a_machine_comes_back_with_its_codec(tmp_path: Path) -> None:
 def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         native.save(model(), tmp_path / name)
-    for file in (WEIGHTS, MARK):
+    for file in (WEIGHTS_FILE, MANIFEST_FILE):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
 def test_names_are_for_people_to_read(tmp_path: Path) -> None:
     native.save(with_weights(replace(weights(), name="größe")), tmp_path / "model")
-    text = (tmp_path / "model" / MARK).read_text(encoding="utf-8")
+    text = (tmp_path / "model" / MANIFEST_FILE).read_text(encoding="utf-8")
     assert '"name": "größe"' in text
 
 
@@ -148,7 +148,7 @@ def test_a_saved_model_may_be_read_by_everybody_who_may_read_new_files(tmp_path:
     (tmp_path / "file").write_text("")
     native.save(model(), tmp_path / "model")
     ordinary = stat.S_IMODE((tmp_path / "file").stat().st_mode)
-    for name in (WEIGHTS, MARK):
+    for name in (WEIGHTS_FILE, MANIFEST_FILE):
         assert stat.S_IMODE((tmp_path / "model" / name).stat().st_mode) == ordinary
 
 
@@ -290,7 +290,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         and any(block.name for block in candidate.blocks)
         and all(layer.feed_forward.units for layer in candidate.layers)
         and all(layer.heads for layer in candidate.layers)
-        and candidate.heads[0].query.weight.nonzeros > 1
+        and candidate.heads[0].query.weight.nonzero_count > 1
     )
     folder = tmp_path_factory.mktemp("saved") / "model"
     native.save(model(seed), folder)
@@ -301,23 +301,26 @@ def sign(data: Any, folder: Path) -> None:
     """Write arbitrary data, with matching digests."""
     if isinstance(data, dict) and isinstance(data.get("digests"), dict):
         facts = {key: value for key, value in data.items() if key != "digests"}
-        found = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(), MARK: digest(facts)}
+        found = {
+            WEIGHTS_FILE: hashlib.sha256((folder / WEIGHTS_FILE).read_bytes()).hexdigest(),
+            MANIFEST_FILE: compute_digest(facts),
+        }
         data = {**facts, "digests": {**data["digests"], **found}}
-    (folder / MARK).write_text(json.dumps(data), encoding="utf-8")
+    (folder / MANIFEST_FILE).write_text(json.dumps(data), encoding="utf-8")
 
 
 def damaged(
     whole: Path, folder: Path, names: Callable[[Data], object] | None, tensors: Callable[[Tensors], object] | None
 ) -> Path:
     """A copy of a saved model with changes and matching digests."""
-    data: Data = json.loads((whole / MARK).read_text(encoding="utf-8"))
-    arrays: Tensors = {name: array.copy() for name, array in load_file(whole / WEIGHTS).items()}
+    data: Data = json.loads((whole / MANIFEST_FILE).read_text(encoding="utf-8"))
+    arrays: Tensors = {name: array.copy() for name, array in load_file(whole / WEIGHTS_FILE).items()}
     if names:
         data = names(data) or data  # type: ignore[assignment]
     if tensors:
         tensors(arrays)
     folder.mkdir()
-    save_file(arrays, folder / WEIGHTS)
+    save_file(arrays, folder / WEIGHTS_FILE)
     sign(data, folder)
     return folder
 
@@ -420,7 +423,7 @@ def test_damaged_names_are_a_source_error(whole: Path, tmp_path: Path, change: C
 
 def test_any_entry_of_the_names_may_be_missing_or_nonsense(whole: Path, tmp_path: Path) -> None:
     """After any change, the model is loaded or a SourceError is raised."""
-    original: Data = json.loads((whole / MARK).read_text(encoding="utf-8"))
+    original: Data = json.loads((whole / MANIFEST_FILE).read_text(encoding="utf-8"))
     places: list[tuple[Any, ...]] = []
 
     def walk(item: Any, way: tuple[Any, ...]) -> None:
@@ -510,18 +513,18 @@ def test_damaged_weights_are_a_source_error(whole: Path, tmp_path: Path, change:
 @pytest.mark.parametrize(
     ("file", "content"),
     [
-        (MARK, b""),
-        (MARK, b"{"),
-        (MARK, b"\xff\xfe{}"),
-        (MARK, b"[" * 200_000),
-        (MARK, b'{"a":' * 100_000),
-        (MARK, b"1" * 10_000),
-        (MARK, b"null"),
-        (WEIGHTS, b""),
-        (WEIGHTS, b"\x00" * 7),
-        (WEIGHTS, b"\xff" * 64),
-        (WEIGHTS, b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "),
-        (WEIGHTS, b"\x02\x00\x00\x00\x00\x00\x00\x00[]"),
+        (MANIFEST_FILE, b""),
+        (MANIFEST_FILE, b"{"),
+        (MANIFEST_FILE, b"\xff\xfe{}"),
+        (MANIFEST_FILE, b"[" * 200_000),
+        (MANIFEST_FILE, b'{"a":' * 100_000),
+        (MANIFEST_FILE, b"1" * 10_000),
+        (MANIFEST_FILE, b"null"),
+        (WEIGHTS_FILE, b""),
+        (WEIGHTS_FILE, b"\x00" * 7),
+        (WEIGHTS_FILE, b"\xff" * 64),
+        (WEIGHTS_FILE, b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "),
+        (WEIGHTS_FILE, b"\x02\x00\x00\x00\x00\x00\x00\x00[]"),
     ],
 )
 def test_files_that_are_something_else_are_a_source_error(
@@ -535,7 +538,7 @@ def test_files_that_are_something_else_are_a_source_error(
 
 def test_a_truncated_file_is_a_source_error(whole: Path, tmp_path: Path) -> None:
     folder = damaged(whole, tmp_path / "model", None, None)
-    for file in (MARK, WEIGHTS):
+    for file in (MANIFEST_FILE, WEIGHTS_FILE):
         content = (folder / file).read_bytes()
         for part in (0.1, 0.5, 0.9, 0.999):
             (folder / file).write_bytes(content[: int(len(content) * part)])
@@ -548,7 +551,7 @@ def test_a_truncated_file_is_a_source_error(whole: Path, tmp_path: Path) -> None
 def test_flipped_bytes_are_noticed_or_change_nothing(whole: Path, tmp_path: Path) -> None:
     folder, chooser = damaged(whole, tmp_path / "model", None, None), random.Random(1)
     right = native.load(whole)
-    for file in (MARK, WEIGHTS):
+    for file in (MANIFEST_FILE, WEIGHTS_FILE):
         content = (folder / file).read_bytes()
         for _ in range(60):
             broken = bytearray(content)
@@ -559,12 +562,12 @@ def test_flipped_bytes_are_noticed_or_change_nothing(whole: Path, tmp_path: Path
         (folder / file).write_bytes(content)
 
 
-@pytest.mark.parametrize("missing", [MARK, WEIGHTS])
+@pytest.mark.parametrize("missing", [MANIFEST_FILE, WEIGHTS_FILE])
 def test_a_digest_that_is_missing_is_an_error_that_names_the_file(whole: Path, tmp_path: Path, missing: str) -> None:
     folder = damaged(whole, tmp_path / "model", None, None)
-    data = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    data = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     del data["digests"][missing]
-    (folder / MARK).write_text(json.dumps(data), encoding="utf-8")
+    (folder / MANIFEST_FILE).write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(SourceError, match=f"{missing} is not verified: softmachine.json has no digest of it"):
         sm.load(folder)
 
@@ -598,10 +601,10 @@ def test_files_that_are_not_listed_are_not_looked_at(whole: Path, tmp_path: Path
 )
 def test_json_that_is_not_plain_is_one_clear_message(whole: Path, tmp_path: Path, text: str, message: str) -> None:
     folder = damaged(whole, tmp_path / "model", None, None)
-    (folder / MARK).write_text(text, encoding="utf-8")
+    (folder / MANIFEST_FILE).write_text(text, encoding="utf-8")
     with pytest.raises(SourceError) as caught:
         sm.load(folder)
-    assert str(caught.value).splitlines()[0] == f"{folder / MARK}: softmachine.json is damaged: {message}"
+    assert str(caught.value).splitlines()[0] == f"{folder / MANIFEST_FILE}: softmachine.json is damaged: {message}"
 
 
 @pytest.mark.parametrize(
@@ -630,7 +633,7 @@ def test_what_was_edited_is_one_clear_message(
     with pytest.raises(SourceError) as caught:
         sm.load(folder)
     assert message in str(caught.value)
-    assert str(caught.value).startswith(str(folder / MARK))
+    assert str(caught.value).startswith(str(folder / MANIFEST_FILE))
 
 
 @pytest.mark.parametrize("digests", [True, False])
@@ -653,11 +656,11 @@ def test_a_model_of_other_words_than_its_theorem_has_is_not_saved(tmp_path: Path
     assert everything(tmp_path) == {}
 
 
-@pytest.mark.parametrize("file", [MARK, WEIGHTS])
+@pytest.mark.parametrize("file", [MANIFEST_FILE, WEIGHTS_FILE])
 def test_a_file_that_was_changed_is_named(whole: Path, tmp_path: Path, file: str) -> None:
     folder = damaged(whole, tmp_path / "model", None, None)
     other = damaged(whole, tmp_path / "other", None, _negate)
-    if file == WEIGHTS:
+    if file == WEIGHTS_FILE:
         (folder / file).write_bytes((other / file).read_bytes())
     else:
         text = (folder / file).read_text(encoding="utf-8")
@@ -680,7 +683,7 @@ def test_a_model_that_its_theorem_would_talk_to_otherwise_is_not_saved(tmp_path:
     made = sm.compile("increment", "turing-residue-address", length=32)
     assert made.theorem.name == "turing-residue-address"
     with pytest.raises(UsageError, match="its codec is not that of turing-residue-address"):
-        native.save(replace(made, length=64), tmp_path / "model")
+        native.save(replace(made, context=64), tmp_path / "model")
     assert everything(tmp_path) == {}
 
 
@@ -701,9 +704,9 @@ def read_and_write_again(folders: list[Path], to: Path) -> None:
 
 
 def test_every_default_model_of_the_zoo_comes_back_in_a_fresh_process(tmp_path: Path) -> None:
-    names = [entry.name for entry in zoo.entries()]
-    for entry in zoo.entries():
-        needed = 3 if theorem_for(entry.load()).length else None
+    names = [entry.name for entry in zoo.list_entries()]
+    for entry in zoo.list_entries():
+        needed = 3 if find_theorem(entry.load()).length else None
         sm.save(model_of(entry.name, length=needed), tmp_path / "saved" / entry.name)
     read_and_write_again([tmp_path / "saved" / name for name in names], tmp_path / "again")
     assert everything(tmp_path / "again") == everything(tmp_path / "saved")
@@ -725,7 +728,7 @@ def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
         native.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", [MARK, WEIGHTS])
+@pytest.mark.parametrize("name", [MANIFEST_FILE, WEIGHTS_FILE])
 def test_a_model_that_has_lost_a_file_says_which_also_where_the_folder_is_named_as_text(
     tmp_path: Path, name: str
 ) -> None:
@@ -738,7 +741,7 @@ def test_a_model_that_has_lost_a_file_says_which_also_where_the_folder_is_named_
 
 def test_files_that_are_too_large_are_not_read(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = damaged(whole, tmp_path / "model", None, None)
-    monkeypatch.setattr(manifest, "MOST_BYTES", 100)
+    monkeypatch.setattr(manifest, "MAX_FILE_BYTES", 100)
     with pytest.raises(SourceError, match="is larger than"):
         native.load(folder)
 

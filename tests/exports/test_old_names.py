@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.engines.run import Running
+from softmachine.engines.run import RunSession
 from softmachine.exports import native
 from softmachine.support import stored_names
-from softmachine.theorems import all_theorems, theorem_named
-from softmachine.transformer.weights import digest
+from softmachine.theorems import all_theorems, get_theorem
+from softmachine.transformer.weights import compute_digest
 from tests.cli.conftest import Cli, cli  # noqa: F401
 
 OLD = Path(__file__).parent / "old_names"
@@ -37,7 +37,7 @@ def test_a_folder_with_an_earlier_name_is_the_same_model(name: str) -> None:
     source, theorem, length, word = FOLDERS[name]
     old, new = native.load(OLD / name), sm.compile(sm.load(str(source)), theorem, context=length)
     assert old.theorem is new.theorem
-    assert digest(old.weights) == digest(new.weights)
+    assert compute_digest(old.weights) == compute_digest(new.weights)
     assert [head.name for head in old.weights.heads] == [head.name for head in new.weights.heads]
     assert list(sm.run(old, word).tokens) == list(sm.run(new, word).tokens)
 
@@ -47,15 +47,15 @@ def test_a_run_with_earlier_names_resumes(name: str, tmp_path: Path) -> None:
     theorem, context = RUNS[name]
     saved = shutil.copy(OLD / f"{name}.run", tmp_path)
     model = sm.compile("busy-beaver-4", theorem, context=context)
-    resumed = Running(model, "", engine="fast", max_steps=200, resume=Path(saved))
+    resumed = RunSession(model, "", engine="fast", max_steps=200, resume=Path(saved))
     new = list(resumed)
     tokens = list(sm.run(model, "", max_steps=200).tokens)
     assert 0 < len(new) < len(tokens)
-    assert list(resumed.so_far().tokens) == tokens
+    assert list(resumed.result().tokens) == tokens
 
 
 def test_every_earlier_name_leads_to_a_theorem() -> None:
-    assert all(theorem_named(present) for present in stored_names.THEOREMS.values())
+    assert all(get_theorem(present) for present in stored_names.THEOREMS.values())
     assert not stored_names.THEOREMS.keys() & {theorem.name for theorem in all_theorems()}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.exports import hf_checkpoint, llama
-from softmachine.exports.llama import qwen2
+from softmachine.exports.llama import to_qwen2
 from softmachine.support.errors import UsageError
 from softmachine.testing import words as all_words
 from tests.exports.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
@@ -127,8 +127,12 @@ def test_every_short_input_is_right(name: str, alphabet: str, up_to: int, to: st
 def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    careless = partial(hf_checkpoint.fill, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
-    monkeypatch.setattr(llama, "EXPORT_FORMAT", tuple(replace(form, fill=careless) for form in llama.EXPORT_FORMAT))
+    careless = partial(
+        hf_checkpoint.write_model, to_architecture=lambda *args: replace(to_qwen2(*args), tokenizer="AutoTokenizer")
+    )
+    monkeypatch.setattr(
+        llama, "EXPORT_FORMAT", tuple(replace(form, write_model=careless) for form in llama.EXPORT_FORMAT)
+    )
     with pytest.raises(UsageError, match="encodes '<bos> <run>' incorrectly"):
         sm.export("palindrome", tmp_path / "model", to="qwen2", context=24)
     assert list(tmp_path.iterdir()) == []

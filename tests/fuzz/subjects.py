@@ -9,15 +9,14 @@ from typing import Any
 
 from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.languages.counter import CounterMachine
-from softmachine.languages.crasp import Program as CraspProgram
-from softmachine.languages.formats import formats, parse, source_from, source_text
+from softmachine.languages.crasp import CraspProgram
+from softmachine.languages.formats import deserialise_source, formats, parse, serialise_source
 from softmachine.languages.graph import Graph
-from softmachine.languages.rasp import Program as RaspProgram
+from softmachine.languages.rasp import RaspProgram
 from softmachine.languages.source import Source
-from softmachine.languages.srasp import Kind
-from softmachine.languages.srasp import Program as SraspProgram
+from softmachine.languages.srasp import SraspProgram, ValueKind
 from softmachine.languages.temporal import Specification
-from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.languages.turing import TapeConvention, TuringMachine
 from softmachine.support.errors import ConstructionError, InvalidError, UsageError
 from softmachine.testing import crasp, rasp, srasp
 from softmachine.testing.circuit import random_circuit, random_family
@@ -86,7 +85,9 @@ def turing(rng: Random, tapes: Sequence[int] = (1, 1, 1, 1, 1, 2, 2, 3)) -> Turi
     count = rng.choice(tapes)
     letters = rng.randint(2, 4 if count == 1 else 3 if count == 2 else 2)
     states = rng.randint(1, 5 if count == 1 else 3)
-    return random_turing_machine(rng, tapes=count, symbols=letters, states=states, tape=rng.choice(list(Tape)))
+    return random_turing_machine(
+        rng, tapes=count, symbols=letters, states=states, tape=rng.choice(list(TapeConvention))
+    )
 
 
 def mostly_one_tape(rng: Random) -> TuringMachine:
@@ -95,12 +96,14 @@ def mostly_one_tape(rng: Random) -> TuringMachine:
 
 def counted(rng: Random) -> TuringMachine:
     """A machine on one tape that halts soon: a counter machine takes exponentially long for long runs."""
-    return random_turing_machine(rng, symbols=rng.randint(2, 4), states=rng.randint(1, 4), tape=rng.choice(list(Tape)))
+    return random_turing_machine(
+        rng, symbols=rng.randint(2, 4), states=rng.randint(1, 4), tape=rng.choice(list(TapeConvention))
+    )
 
 
 def counted_very_briefly(rng: Random) -> TuringMachine:
     return random_turing_machine(
-        rng, symbols=rng.choice([2, 2, 3]), states=rng.randint(1, 3), tape=rng.choice(list(Tape))
+        rng, symbols=rng.choice([2, 2, 3]), states=rng.randint(1, 3), tape=rng.choice(list(TapeConvention))
     )
 
 
@@ -116,7 +119,7 @@ def srasp_program(rng: Random) -> SraspProgram:
     program = srasp.random_program(
         rng, vectors=rng.randint(1, 5), integers=rng.random() < 0.7, linear=True, conjunctive=rng.random() < 0.7
     )
-    if program.types[program.output].kind is Kind.INTEGER:
+    if program.types[program.output].kind is ValueKind.INTEGER:
         raise ConstructionError("an output that is an integer has no tokens")
     return program
 
@@ -153,12 +156,12 @@ def rasp_writer(rng: Random) -> RaspProgram:
 
 
 def rasp_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
-    tokens = RaspCodec(program).answers.tokens
+    tokens = RaspCodec(program).output_vocabulary.tokens
     return rasp_interpreter.answers(program, word, tokens, causal=program.causal)
 
 
 def causal_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
-    tokens = CausalRaspCodec(program).answers.tokens
+    tokens = CausalRaspCodec(program).output_vocabulary.tokens
     return rasp_interpreter.answers(program, word, tokens, causal=True)
 
 
@@ -244,7 +247,7 @@ def reread(rng: Random, source: Source) -> Source:
     if isinstance(source, Circuit) and rng.random() < 0.7:
         name = rng.choice(["bench", "blif", "aiger", "bristol"])
         return parse(formats()[name].to_text(source), format=name, name=source.name)
-    return source_from(source.language, source.name, source_text(source))
+    return deserialise_source(source.language, source.name, serialise_source(source))
 
 
 REFUSALS = (ConstructionError, InvalidError, UsageError)

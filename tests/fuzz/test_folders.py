@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.exports.manifest import MARK
+from softmachine.exports.manifest import MANIFEST_FILE
 from tests.fuzz.calling import call, contents, within
 from tests.fuzz.damage import another_value, cut, exchanged, flipped, huge_number, noise
 from tests.fuzz.sizes import BATCHES, DAMAGED, batch
@@ -73,7 +73,7 @@ def damage_and_ask(whole: list[tuple[Path, str, str]], seed: int, scratch: Path)
     if on_purpose:
         rewrite(folder, lambda data: another_value(rng, data))
     elif rng.random() < 0.3:
-        file = folder / MARK
+        file = folder / MANIFEST_FILE
         data = json.loads(file.read_text(encoding="utf-8"))
         file.write_text(json.dumps(another_value(rng, data)), encoding="utf-8")
     else:

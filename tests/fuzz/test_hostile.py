@@ -29,17 +29,17 @@ TEN_MEGABYTES = 10 << 20
 def samples() -> dict[str, list[bytes]]:
     """Good files by extension: those of the zoo, and some more."""
     found = {extension: list(EXTRA.get(extension, [])) for extension in EXTENSIONS}
-    for entry in zoo.entries():
+    for entry in zoo.list_entries():
         extension = Path(entry.file).suffix
-        if len(entry.read()) < 3_000 and len(found[extension]) < 12:
-            found[extension].append(entry.read().encode())
+        if len(entry.read_text()) < 3_000 and len(found[extension]) < 12:
+            found[extension].append(entry.read_text().encode())
     found[".yml"] = found[".yaml"]
     found[".jff"] = found[".jff"] or [jflap()]
     return found
 
 
 def jflap() -> bytes:
-    machine = next(entry for entry in zoo.entries() if entry.name == "parity").load()
+    machine = next(entry for entry in zoo.list_entries() if entry.name == "parity").load()
     return formats()["jflap"].to_text(machine).encode()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Transformer
 
@@ -41,7 +41,7 @@ def expected(transformer: Transformer, tokens: Sequence[str], length: int | None
     stream = [_embedded(transformer, token, i, length) for i, token in enumerate(tokens)]
     found.streams.append(stream)
     for block in transformer.blocks:
-        for _ in range(block.count(length)):
+        for _ in range(block.iterations(length)):
             for layer in block.layers:
                 if layer.heads:
                     seen = [_attend(head, stream, length) for head in layer.heads]
@@ -80,7 +80,7 @@ def _attend(head: Head, stream: list[Vector], length: int | None) -> list[Seen]:
             j: sum((q * k for q, k in zip(query, key, strict=True)), Fraction(0))
             + (head.bias.at(j, i) if head.bias else 0)
             for j, key in enumerate(keys)
-            if head.mask.sees(j, i)
+            if head.mask.is_visible(j, i)
         }
         weights = _weights(head, i, scores, length)
         mean = [sum((w * values[j][c] for j, w in weights.items()), Fraction(0)) for c in range(len(head.value.bias))]
@@ -93,15 +93,15 @@ def _weights(head: Head, i: int, scores: dict[int, Fraction], length: int | None
         return {}
     best = max(scores.values())
     tied = [j for j, score in scores.items() if score == best]
-    match head.weighting.choice:
-        case Choice.SOFTMAX:
+    match head.weighting.kind:
+        case AttentionKind.SOFTMAX:
             scale = head.weighting.scale
             sharpness = scale.at(i, length) if isinstance(scale, Feature) else scale
             if len(tied) < len(scores):
                 return _softmax({j: sharpness * (score - best) for j, score in scores.items()})
-        case Choice.LEFTMOST:
+        case AttentionKind.LEFTMOST:
             tied = tied[:1]
-        case Choice.RIGHTMOST:
+        case AttentionKind.RIGHTMOST:
             tied = tied[-1:]
     return {j: Fraction(j in tied, len(tied)) for j in scores}
 

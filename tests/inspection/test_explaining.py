@@ -12,11 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.inspection.explanations import WIDTH, explained, explanation, sentence
+from softmachine.inspection.explanations import LINE_WIDTH, activations_to_json, explain_head, format_activations
 from softmachine.languages.turing import Action
-from softmachine.theorems import all_theorems, theorem_named
-from softmachine.theorems.shared.turing_codec import Given
-from softmachine.transformer.head_view import Enclosure, told, told_below, written, written_ends
+from softmachine.theorems import all_theorems, get_theorem
+from softmachine.theorems.shared.turing_codec import InputSymbol
+from softmachine.transformer.head_view import (
+    Enclosure,
+    format_ends,
+    format_fraction,
+    format_number,
+    format_rounded_down,
+)
 from tests.cases import CASES, Case
 from tests.theorems.test_nondeterministic_logspace import TWO_ONES
 
@@ -46,12 +52,12 @@ GUIDED = (
 
 def said_of(run: sm.Run, position: int, head: str) -> str:
     """The sentence of a head."""
-    return sentence(sm.inspect(run).at(position).head(head), run.model)
+    return explain_head(sm.inspect(run).at(position).head(head), run.model)
 
 
 def test_chapter_8_tells_of_cells_and_steps() -> None:
     run = sm.run("palindrome", "abba")
-    position = sm.inspect(run).position_of(8)
+    position = sm.inspect(run).position_of_step(8)
     assert said_of(run, position, "last write") == (
         "last write: cell 1 was last written at step 2, with b; the next best is 21/26 below, at position 12"
     )
@@ -73,11 +79,11 @@ def test_what_chapter_8_tells_is_what_the_machine_did(source: str, word: str) ->
         for tape in range(machine.tapes):
             written[tape][head[tape]] = step, action.write[tape]
             head[tape] += {"L": -1, "S": 0, "R": 1}[action.move[tape]]
-        moment = inside.at(inside.position_of(step) + 1) if step < run.steps else inside.at(-1)
+        moment = inside.at(inside.position_of_step(step) + 1) if step < run.steps else inside.at(-1)
         for tape in range(machine.tapes):
             name = "last write" if machine.tapes == 1 else f"last write {tape + 1}"
             of = "" if machine.tapes == 1 else f" of tape {tape + 1}"
-            told_of = sentence(moment.head(name), run.model)
+            told_of = explain_head(moment.head(name), run.model)
             if head[tape] in written[tape]:
                 when, what = written[tape][head[tape]]
                 assert f"cell {head[tape]}{of} was last written at step {when}, with {what}" in told_of
@@ -90,7 +96,7 @@ def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
     inside, written, head = sm.inspect(run), dict[int, int](), 0
     for position, token in enumerate((*run.prompt.tokens, *run.tokens[:-1])):
         meaning = run.model.codec.meanings[token]  # type: ignore[attr-defined]
-        if isinstance(meaning, Given):
+        if isinstance(meaning, InputSymbol):
             written[position - 1] = position
         if not isinstance(meaning, Action):
             continue
@@ -99,8 +105,8 @@ def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
         wanted = "no token wrote to this cell"
         if head in written:
             wanted = f"the latest that wrote to this cell is position {written[head]} "
-        assert wanted in sentence(inside.at(position).head("read"), run.model)
-        assert f"1 back is position {position - 1} " in sentence(inside.at(position).head("1 back"), run.model)
+        assert wanted in explain_head(inside.at(position).head("read"), run.model)
+        assert f"1 back is position {position - 1} " in explain_head(inside.at(position).head("1 back"), run.model)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +149,7 @@ def test_a_head_without_words_of_its_own_is_told_in_those_of_attention() -> None
     assert said_of(run, -1, "state before").startswith("state before: chose position ")
     soft = sm.run("dyck-1-program", "()", attention="soft")
     assert "recover -depth: chose position 0 (<s>) with weight 0.99999998477…" in " ".join(
-        sentence(head, soft.model) for head in sm.inspect(soft).at(-1).heads
+        explain_head(head, soft.model) for head in sm.inspect(soft).at(-1).heads
     )
 
 
@@ -156,18 +162,18 @@ def test_no_line_is_longer_than_80_columns_and_json_is_json(case: Case) -> None:
     inside = sm.inspect(run)
     position = random.Random(2).randrange(len(inside))
     moment = inside.at(position)
-    lines = explanation(moment, run.model).split("\n")
-    assert max(map(len, lines)) <= WIDTH
+    lines = format_activations(moment, run.model).split("\n")
+    assert max(map(len, lines)) <= LINE_WIDTH
     assert f"position {position}" in lines[0]
-    data = json.loads(json.dumps(explained(moment, run.model)))
+    data = json.loads(json.dumps(activations_to_json(moment, run.model)))
     assert {"position", "token", "heads", "stream", "logits"} <= set(data)
-    assert len(data["stream"]) == len(moment.streams)
+    assert len(data["stream"]) == len(moment.residual_streams)
     assert data["logits"]["winner"] == moment.logits.winner
 
 
 def test_json_has_every_number_as_it_is() -> None:
     run = sm.run("palindrome", "ab")
-    data = explained(sm.inspect(run).at(3), run.model)
+    data = activations_to_json(sm.inspect(run).at(3), run.model)
     moment = sm.inspect(run).at(3)
     heads = {head["head"]: head for head in data["heads"]}  # type: ignore[attr-defined]
     for sight in moment.heads:
@@ -177,28 +183,28 @@ def test_json_has_every_number_as_it_is() -> None:
 
 
 def test_numbers_are_told_as_short_as_they_are_true() -> None:
-    assert [told(Fraction(*pair)) for pair in ((3, 4), (-2, 1), (0, 1))] == ["3/4", "-2", "0"]
-    assert told(Fraction(10**20 + 1, 3 * 10**20)) == "≈ 0.333333"
-    assert told(Fraction(1, 10**30)) == "≈ 1e-30"
-    assert told(Fraction(10**400, 3)) == "≈ 3.33333e399"
+    assert [format_number(Fraction(*pair)) for pair in ((3, 4), (-2, 1), (0, 1))] == ["3/4", "-2", "0"]
+    assert format_number(Fraction(10**20 + 1, 3 * 10**20)) == "≈ 0.333333"
+    assert format_number(Fraction(1, 10**30)) == "≈ 1e-30"
+    assert format_number(Fraction(10**400, 3)) == "≈ 3.33333e399"
     tiny = Fraction(1, 10**30)
-    assert told(Enclosure(Fraction(1, 2) - tiny, Fraction(1, 2) + 3 * tiny)) == "0.5 ± 3e-30"
-    assert told(Enclosure(Fraction(1, 3) - tiny, Fraction(1, 3) + tiny)) == "0.333333333333…"
-    assert told(Enclosure(1 - Fraction(7, 10**10) - tiny, 1 - Fraction(7, 10**10))) == "0.9999999993 ± 1e-30"
-    assert told(Enclosure(Fraction(1, 3), Fraction(2, 3))) == "0.5 ± 0.2"
-    assert told(Enclosure(Fraction(-1, 10**40), Fraction(1, 10**40))) == "0 ± 1e-40"
-    assert told_below(Fraction(999999999, 10**9)) == "0.999999"
+    assert format_number(Enclosure(Fraction(1, 2) - tiny, Fraction(1, 2) + 3 * tiny)) == "0.5 ± 3e-30"
+    assert format_number(Enclosure(Fraction(1, 3) - tiny, Fraction(1, 3) + tiny)) == "0.333333333333…"
+    assert format_number(Enclosure(1 - Fraction(7, 10**10) - tiny, 1 - Fraction(7, 10**10))) == "0.9999999993 ± 1e-30"
+    assert format_number(Enclosure(Fraction(1, 3), Fraction(2, 3))) == "0.5 ± 0.2"
+    assert format_number(Enclosure(Fraction(-1, 10**40), Fraction(1, 10**40))) == "0 ± 1e-40"
+    assert format_rounded_down(Fraction(999999999, 10**9)) == "0.999999"
 
 
 def test_numbers_of_more_digits_than_python_writes_are_told_and_written() -> None:
     """A softmax weight below 2^-15000 can be written as JSON."""
     tiny, third = Fraction(1, 2**20_000), Fraction(1, 3)
-    assert told(tiny) == "≈ 2.51239e-6021"
-    assert written(tiny) == f"1/{Decimal(2**20_000)}"
-    assert written_ends(Enclosure(third, third + 1)) == ("1/3", "4/3")
+    assert format_number(tiny) == "≈ 2.51239e-6021"
+    assert format_fraction(tiny) == f"1/{Decimal(2**20_000)}"
+    assert format_ends(Enclosure(third, third + 1)) == ("1/3", "4/3")
     ends = ((tiny, 3 * tiny), (third - tiny, third + tiny), (-tiny, 10**5000 + tiny))
     for enclosure in (Enclosure(*pair) for pair in ends):
-        lower, upper = map(Fraction, written_ends(enclosure))
+        lower, upper = map(Fraction, format_ends(enclosure))
         assert lower <= enclosure.lower
         assert enclosure.upper <= upper
         assert lower >= enclosure.lower - abs(enclosure.lower) / 10**11
@@ -207,12 +213,12 @@ def test_numbers_of_more_digits_than_python_writes_are_told_and_written() -> Non
 
 @given(st.fractions())
 def test_a_fraction_is_written_as_python_does(number: Fraction) -> None:
-    assert written(number) == str(number)
+    assert format_fraction(number) == str(number)
 
 
 @given(st.fractions(), st.fractions(min_value=0))
 def test_what_is_told_of_an_enclosure_is_true(lower: Fraction, width: Fraction) -> None:
-    text = told(Enclosure(lower, lower + width))
+    text = format_number(Enclosure(lower, lower + width))
     if text.endswith("…"):
         unit = Fraction(Decimal(1).scaleb(Decimal(text[:-1]).as_tuple().exponent))  # type: ignore[arg-type]
         shown = Fraction(Decimal(text[:-1]))
@@ -250,10 +256,10 @@ MODELS: dict[str, list[tuple[str, dict[str, int]]]] = {
 TEMPORAL = ("Q_a since Q_b", "Y Q_a", "#<[Q_a] = 2")
 
 
-@pytest.mark.parametrize("theorem", [theorem.name for theorem in all_theorems() if theorem.guide])
+@pytest.mark.parametrize("theorem", [theorem.name for theorem in all_theorems() if theorem.tour])
 def test_guides_show_what_the_board_has(theorem: str) -> None:
     """Every name that a guide shows is a head, a unit or a coordinate of some model of the theorem."""
-    found = theorem_named(theorem)
+    found = get_theorem(theorem)
     assert found is not None
     language = next(iter(name for name in MODELS if theorem.startswith(name)), None)
     sources = MODELS.get(theorem) or MODELS.get(language or "") or [(source, {}) for source in TEMPORAL]
@@ -266,20 +272,20 @@ def test_guides_show_what_the_board_has(theorem: str) -> None:
         units = [unit for layer in weights.layers for unit in layer.feed_forward.units]
         names |= {*(head.name for head in weights.heads), *units, *weights.coordinates}
     assert names
-    for guide in found.guide:
+    for guide in found.tour:
         assert guide.title
         assert guide.text.endswith(".")
         assert any(map(guide.covers, names)), guide.title
-        for shown in guide.shows if theorem in GUIDED else ():
+        for shown in guide.highlights if theorem in GUIDED else ():
             alone = type(guide)(guide.title, guide.text, (shown,))
             assert any(map(alone.covers, names)), shown
 
 
 def test_the_theorems_that_matter_have_guides() -> None:
     for name in GUIDED:
-        theorem = theorem_named(name)
+        theorem = get_theorem(name)
         assert theorem is not None
-        assert len(theorem.guide) >= 4, name
+        assert len(theorem.tour) >= 4, name
         assert any(
-            word in each.text for each in theorem.guide for word in ("Theorem", "Lemma", "Proposition", "Step")
+            word in each.text for each in theorem.tour for word in ("Theorem", "Lemma", "Proposition", "Step")
         ), name

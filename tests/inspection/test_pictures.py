@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.inspection.svg.canvas import Drawing, Picture, width_of
-from softmachine.inspection.svg.step import columns
+from softmachine.inspection.svg.canvas import Drawing, Picture, text_width
+from softmachine.inspection.svg.step import choose_columns
 from softmachine.support.errors import UsageError
 from tests.cases import CASES, Case
 
@@ -63,7 +63,7 @@ def test_a_pattern_has_a_square_where_a_head_looked() -> None:
     run = sm.run("palindrome", "ab")
     picture = sm.picture(run, attention="last write", position=4)
     dark = [shape for shape in shapes(picture) if shape.get("fill") == "#0f0f0f"]
-    chosen = [moment.head("last write").chosen for moment in sm.inspect(run).moments(range(5))]
+    chosen = [moment.head("last write").chosen for moment in sm.inspect(run).at_positions(range(5))]
     rows = sorted((float(shape.get("y", 0)), float(shape.get("x", 0))) for shape in dark)
     assert [len(row) for row in chosen] == [1] * 5 == [1] * len(rows)
     side = rows[1][0] - rows[0][0]
@@ -138,7 +138,7 @@ def test_a_head_that_is_not_there_is_refused() -> None:
 def test_columns_have_what_matters_and_fit_otherwise(count: int, data: st.DataObject) -> None:
     here = data.draw(st.integers(0, count - 1))
     matter = data.draw(st.lists(st.integers(0, count - 1), max_size=12))
-    shown = columns(count, here, matter, lambda _: 10.0, 300.0)
+    shown = choose_columns(count, here, matter, lambda _: 10.0, 300.0)
     assert {here, *matter} <= set(shown) <= set(range(count))
     assert all(a < b for a, b in pairwise(shown))
     assert len(shown) <= 30
@@ -146,7 +146,7 @@ def test_columns_have_what_matters_and_fit_otherwise(count: int, data: st.DataOb
 
 
 def test_wide_letters_take_two_columns() -> None:
-    assert width_of("漢") == 2 * width_of("a")
+    assert text_width("漢") == 2 * text_width("a")
     drawing = Drawing("title")
     drawing.text(0, 10, "a  b")
-    assert "a\u00a0\u00a0b" in drawing.picture().svg
+    assert "a\u00a0\u00a0b" in drawing.to_picture().svg

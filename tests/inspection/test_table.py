@@ -8,13 +8,13 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.inspection.trace_table import require_columns, rows
+from softmachine.inspection.trace_table import iterate_rows, require_columns
 from softmachine.languages.turing import Action, Configuration, TuringMachine
 from softmachine.support.errors import UsageError
 from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
 from softmachine.transformer.head_view import Enclosure
-from softmachine.transformer.trace_column import Column
+from softmachine.transformer.trace_column import TraceColumn
 from tests.models import model_of
 from tests.theorems.test_chapter_8 import EXAMPLE, TABLE
 
@@ -22,7 +22,7 @@ MOVES = {"L": -1, "S": 0, "R": 1}
 
 
 def table(source: str | TuringMachine, word: str | tuple[str, ...], max_steps: int = 60) -> list[dict[str, str]]:
-    return list(rows(sm.inspect(sm.run(source, word, max_steps=max_steps)), 1000))
+    return list(iterate_rows(sm.inspect(sm.run(source, word, max_steps=max_steps)), 1000))
 
 
 def by_hand(machine: TuringMachine, word: str | tuple[str, ...], tokens: list[object]) -> list[dict[str, str]]:
@@ -36,7 +36,7 @@ def by_hand(machine: TuringMachine, word: str | tuple[str, ...], tokens: list[ob
         for k in range(machine.tapes):
             tape = "" if machine.tapes == 1 else f" {k + 1}"
             row[f"b{tape}"], row[f"m{tape}"] = action.write[k], str(MOVES[action.move[k]])
-            row[f"h{tape}"], row[f"a{tape}"] = str(configuration.heads[k]), configuration.read()[k]
+            row[f"h{tape}"], row[f"a{tape}"] = str(configuration.heads[k]), configuration.read_symbols()[k]
         found.append(row)
     return found
 
@@ -45,7 +45,7 @@ def differences(machine: TuringMachine, word: str | tuple[str, ...]) -> list[str
     run = sm.run(machine, word, max_steps=40)
     meanings = run.model.codec.meanings  # type: ignore[attr-defined]
     actions = [meanings[token] for token in run.tokens if isinstance(meanings[token], Action)]
-    computed = list(rows(sm.inspect(run), 1000))[len(run.prompt.tokens) :]
+    computed = list(iterate_rows(sm.inspect(run), 1000))[len(run.prompt.tokens) :]
     right = by_hand(machine, word, actions)
     assert len(right) - len(computed) in (0, 1)  # the last action is not read if the maximum number of steps is reached
     pairs = zip(right, computed, strict=False)
@@ -81,15 +81,15 @@ def test_tables_of_random_machines_are_those_of_the_interpreter(seed: int) -> No
 
 
 def test_columns_say_what_is_on_what_is_not_and_what_the_model_does_not_store() -> None:
-    vector, total = Column("q", "state", ("a", "b")), Column("m", terms=((1, "x"), (-1, "y")))
+    vector, total = TraceColumn("q", "state", ("a", "b")), TraceColumn("m", terms=((1, "x"), (-1, "y")))
     one, zero = Enclosure(Fraction(99, 100), Fraction(101, 100)), Fraction(0)
-    assert vector.entry({"state[a]": zero, "state[b]": Fraction(1)}) == "b"
-    assert vector.entry({"state[a]": zero, "state[b]": one}) == "b"
-    assert vector.entry({"state[a]": zero, "state[b]": zero}) == "⊥"
-    assert vector.entry({"state[a]": zero}) == "–"
-    assert total.entry({"x": zero, "y": Fraction(1)}) == "-1"
-    assert total.entry({"x": zero, "y": one}) == "-1 ± 0.01"
-    assert total.entry({"x": zero}) == "–"
+    assert vector.format_entry({"state[a]": zero, "state[b]": Fraction(1)}) == "b"
+    assert vector.format_entry({"state[a]": zero, "state[b]": one}) == "b"
+    assert vector.format_entry({"state[a]": zero, "state[b]": zero}) == "⊥"
+    assert vector.format_entry({"state[a]": zero}) == "–"
+    assert total.format_entry({"x": zero, "y": Fraction(1)}) == "-1"
+    assert total.format_entry({"x": zero, "y": one}) == "-1 ± 0.01"
+    assert total.format_entry({"x": zero}) == "–"
 
 
 def test_a_theorem_without_a_table_is_refused() -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softmachine.languages.formats import format_named
-from softmachine.languages.turing import Rule, Tape, bbchallenge
+from softmachine.languages.formats import format_by_name
+from softmachine.languages.turing import Rule, TapeConvention, bbchallenge
 from softmachine.support.errors import SourceError, UsageError
 from softmachine.testing.turing import random_turing_machine
 
@@ -23,7 +23,12 @@ def test_rows_are_states_and_columns_are_symbols() -> None:
         Rule("B", ("0",), ("0",), ("L",), "A"),
         Rule("B", ("1",), ("1",), ("R",), "Z"),
     )
-    assert (machine.blank, machine.alphabet, machine.tape, machine.final) == ("0", ("1",), Tape.TWO_WAY, ())
+    assert (machine.blank, machine.alphabet, machine.tape, machine.halting_states) == (
+        "0",
+        ("1",),
+        TapeConvention.TWO_WAY,
+        (),
+    )
 
 
 def test_any_letter_past_the_last_row_is_the_halting_state() -> None:
@@ -77,7 +82,7 @@ def test_a_code_comes_back_as_it_was(rows: list[tuple[str, str]]) -> None:
 
 
 def test_a_machine_that_has_no_code_is_refused_with_all_reasons() -> None:
-    machine = random_turing_machine(random.Random(2), tapes=2, tape=Tape.STAY)
+    machine = random_turing_machine(random.Random(2), tapes=2, tape=TapeConvention.STAY)
     with pytest.raises(UsageError) as caught:
         bbchallenge.to_text(machine)
     for reason in ("2 tapes", "tape has a left end", "symbols are not 0, 1", "states are not A, B", "do not move"):
@@ -96,4 +101,4 @@ def test_a_halting_state_that_nothing_leads_to_has_no_code() -> None:
     ("text", "meant"), [(BUSY_BEAVER_4, True), (" 1RB1Lb\n", True), ("table:", False), ("", False)]
 )
 def test_codes_are_recognised_despite_syntax_errors(text: str, meant: bool) -> None:
-    assert format_named("bbchallenge").looks_like(text) is meant
+    assert format_by_name("bbchallenge").looks_like(text) is meant

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from softmachine.languages.turing import (
     Configuration,
     Rule,
-    Tape,
+    TapeConvention,
     TuringMachine,
     bbchallenge,
     execute,
     interpreter,
+    iterate_actions,
     jit_interpreter,
-    traced,
 )
-from softmachine.support.jit import machine_code
+from softmachine.support.jit import jit_compile
 from softmachine.testing import random_word
 from softmachine.testing.turing import random_turing_machine
 
@@ -32,15 +32,15 @@ BUSY_BEAVER_5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 
 @given(
     st.integers(0, 2**32),
-    st.sampled_from(list(Tape)),
+    st.sampled_from(list(TapeConvention)),
     st.integers(1, 3),
     st.integers(0, 3000),
     st.integers(0, 50),
 )
-@example(1, Tape.STAY, 2, 3000, 0)
+@example(1, TapeConvention.STAY, 2, 3000, 0)
 @settings(max_examples=150, deadline=None)
 def test_the_compiled_loop_does_what_the_plain_one_does(
-    seed: int, tape: Tape, tapes: int, max_steps: int, plain_steps: int
+    seed: int, tape: TapeConvention, tapes: int, max_steps: int, plain_steps: int
 ) -> None:
     rng = random.Random(seed)
     symbols = rng.choice([2, 3, 5]) if tapes > 1 else rng.choice([2, 3, 300])
@@ -48,8 +48,8 @@ def test_the_compiled_loop_does_what_the_plain_one_does(
     word = random_word(rng, machine, rng.randrange(8))
     plain = execute(machine, word, max_steps=max_steps, trace=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
-        patch.setattr(jit_interpreter, "CHUNK", rng.choice([1, 7, 1 << 22]))
+        patch.setattr(interpreter, "INTERPRETED_STEPS", plain_steps)
+        patch.setattr(jit_interpreter, "CHUNK_STEPS", rng.choice([1, 7, 1 << 22]))
         handed_over = execute(machine, word, max_steps=max_steps)
     for field in ("verdict", "reason", "steps", "state", "tapes", "heads"):
         assert getattr(handed_over, field) == getattr(plain, field), field
@@ -73,7 +73,7 @@ def test_a_tape_grows_as_far_as_the_head_goes(move: str) -> None:
 
 
 def test_a_machine_with_too_large_a_table_is_left_to_the_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jit_interpreter, "LARGEST_TABLE", 1)
+    monkeypatch.setattr(jit_interpreter, "MAX_TABLE_ENTRIES", 1)
     result = execute(bbchallenge.parse(BUSY_BEAVER_5), "", max_steps=30_000)
     assert (result.steps, result.halted) == (30_000, False)
 
@@ -90,7 +90,7 @@ def test_it_compiles_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyPat
         return 2 * number
 
     monkeypatch.setattr(numba, "njit", without_a_cache)
-    assert machine_code(double)(21) == 42
+    assert jit_compile(double)(21) == 42
 
 
 def test_a_cache_directory_of_the_users_choice_is_used(tmp_path: Path) -> None:
@@ -106,12 +106,17 @@ def test_a_cache_directory_of_the_users_choice_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_what_every_step_does_is_recorded_as_the_plain_loop_has_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
-    machine = random_turing_machine(rng, tapes=1 + seed % 3, tape=list(Tape)[seed % len(Tape)])
+    machine = random_turing_machine(rng, tapes=1 + seed % 3, tape=list(TapeConvention)[seed % len(TapeConvention)])
     word = tuple(rng.choices(machine.alphabet, k=rng.randrange(5)))
     right = execute(machine, word, max_steps=200, trace=True)
-    monkeypatch.setattr(interpreter, "PLAIN_STEPS", seed % 5)
-    monkeypatch.setattr(interpreter, "PIECE", 7)
+    monkeypatch.setattr(interpreter, "INTERPRETED_STEPS", seed % 5)
+    monkeypatch.setattr(interpreter, "COMPILED_CHUNK", 7)
     now = Configuration.initial(machine, word)
-    taken = [action for piece in traced(machine, now, 200) for action in piece]
+    taken = [action for piece in iterate_actions(machine, now, 200) for action in piece]
     assert tuple(taken) == right.actions
-    assert (now.state, now.steps, now.tapes, tuple(now.heads)) == (right.state, right.steps, right.tapes, right.heads)
+    assert (now.state, now.steps, now.tape_contents, tuple(now.heads)) == (
+        right.state,
+        right.steps,
+        right.tapes,
+        right.heads,
+    )

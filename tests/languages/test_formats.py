@@ -58,7 +58,7 @@ EXAMPLES = {
     "bristol": BRISTOL,
     "temporal": FORMULA,
     "edges": EDGES,
-    **{form: entry.read() for form, name in IN_THE_ZOO.items() if (entry := zoo.find(name))},
+    **{form: entry.read_text() for form, name in IN_THE_ZOO.items() if (entry := zoo.find_entry(name))},
 }
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.languages.formats import format_named
-from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
+from softmachine.languages.formats import format_by_name
+from softmachine.languages.turing import Rule, TapeConvention, TuringMachine, execute
 from softmachine.languages.turing.jflap import parse, to_text
 from softmachine.support.errors import InvalidError, SourceError, UsageError
 from softmachine.testing.turing import random_turing_machine
@@ -229,7 +229,7 @@ def test_every_state_has_its_own_coordinates() -> None:
 def test_a_machine_that_jflap_cannot_have_is_refused_with_all_reasons() -> None:
     machine = TuringMachine(
         name="m", states=("q", "no\0"), alphabet=("~", "ab"), symbols=("□", "~", "ab", " "), blank="□", rules=(),
-        start="q", reject=("no\0",), tape=Tape.ERROR, tapes=6,
+        start="q", reject=("no\0",), tape=TapeConvention.ERROR, tapes=6,
     )  # fmt: skip
     with pytest.raises(UsageError) as caught:
         to_text(machine)
@@ -240,4 +240,4 @@ def test_a_machine_that_jflap_cannot_have_is_refused_with_all_reasons() -> None:
 
 @pytest.mark.parametrize(("text", "meant"), [(FLIP, True), ("<html>", False), ("<structure/>", True), ("", False)])
 def test_files_are_recognised(text: str, meant: bool) -> None:
-    assert format_named("jflap").looks_like(text) is meant
+    assert format_by_name("jflap").looks_like(text) is meant

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from softmachine.languages import temporal, zoo
 from softmachine.languages.circuit import Circuit, Gate, GateKind
-from softmachine.languages.formats import source_from, source_text
+from softmachine.languages.formats import deserialise_source, serialise_source
 from softmachine.languages.graph import Graph
-from softmachine.languages.turing import Rule, Tape, TuringMachine
+from softmachine.languages.turing import Rule, TapeConvention, TuringMachine
 from softmachine.support.errors import SourceError, UsageError
 from softmachine.testing import assert_kept_as_text, crasp, srasp
 from softmachine.testing.circuit import random_circuit
@@ -23,14 +23,19 @@ seeds = st.integers(0, 2**32).map(random.Random)
 names = st.text(min_size=1, max_size=6) | st.sampled_from([*"#,=-\n'\"", "--", "a b", "vdd"])
 
 
-@pytest.mark.parametrize("entry", zoo.entries(), ids=lambda entry: entry.name)
-def test_every_zoo_entry_is_kept(entry: zoo.Entry) -> None:
+@pytest.mark.parametrize("entry", zoo.list_entries(), ids=lambda entry: entry.name)
+def test_every_zoo_entry_is_kept(entry: zoo.ZooEntry) -> None:
     assert_kept_as_text(entry.load())
 
 
-@given(seeds, st.integers(1, 4), st.sampled_from(list(Tape)), st.lists(names, min_size=6, max_size=6, unique=True))
+@given(
+    seeds,
+    st.integers(1, 4),
+    st.sampled_from(list(TapeConvention)),
+    st.lists(names, min_size=6, max_size=6, unique=True),
+)
 @settings(max_examples=100, deadline=None)
-def test_machines_are_kept(rng: random.Random, tapes: int, tape: Tape, called: list[str]) -> None:
+def test_machines_are_kept(rng: random.Random, tapes: int, tape: TapeConvention, called: list[str]) -> None:
     machine = random_turing_machine(rng, tapes=tapes, tape=tape, symbols=3, states=4)
     state = dict(zip(machine.states, called, strict=False))
     rules = [Rule(state[rule.state], rule.read, rule.write, rule.move, state[rule.next]) for rule in machine.rules]
@@ -91,8 +96,8 @@ def test_programs_and_counter_machines_are_kept(seed: int, name: str) -> None:
     assert_kept_as_text(replace(srasp.random_program(random.Random(seed)), name=name))
     assert_kept_as_text(replace(crasp.random_program(seed, with_rules=seed % 2 == 0), name=name))
     # A conjunction of one test cannot be written; it is printed as that test.
-    machine = source_text(random_counter_machine(random.Random(seed)))
-    assert_kept_as_text(source_from("counter", name, machine))
+    machine = serialise_source(random_counter_machine(random.Random(seed)))
+    assert_kept_as_text(deserialise_source("counter", name, machine))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +106,7 @@ def test_programs_and_counter_machines_are_kept(seed: int, name: str) -> None:
 )
 def test_a_text_that_was_not_printed_is_refused(language: str, text: str) -> None:
     with pytest.raises(SourceError, match="JSON"):
-        source_from(language, "x", text)
+        deserialise_source(language, "x", text)
 
 
 def test_an_unknown_language_is_refused() -> None:
@@ -109,6 +114,6 @@ def test_an_unknown_language_is_refused() -> None:
         language = "strange"
 
     with pytest.raises(UsageError, match="no format 'strange'"):
-        source_text(Strange(name="g", vertices=("a",), edges=()))
+        serialise_source(Strange(name="g", vertices=("a",), edges=()))
     with pytest.raises(SourceError, match="unknown format 'strange'"):
-        source_from("strange", "x", "")
+        deserialise_source("strange", "x", "")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.languages.formats import format_named
-from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
+from softmachine.languages.formats import format_by_name
+from softmachine.languages.turing import Rule, TapeConvention, TuringMachine, execute
 from softmachine.languages.turing.turingmachine_io import parse, to_text
 from softmachine.support.errors import InvalidError, SourceError, UsageError
 from softmachine.testing import random_word
@@ -49,7 +49,7 @@ def test_a_document_is_read_as_the_site_reads_it() -> None:
         Rule("carry", (" ",), ("1",), ("L",), "done"),
     )
     assert machine.default_input == ("1", "0", "1", "1")
-    assert (set(machine.alphabet), machine.tape, machine.final) == ({"0", "1"}, Tape.TWO_WAY, ())
+    assert (set(machine.alphabet), machine.tape, machine.halting_states) == ({"0", "1"}, TapeConvention.TWO_WAY, ())
     assert execute(machine, "1011").output == "1100"
 
 
@@ -95,7 +95,7 @@ def test_additional_keys_express_what_the_format_cannot() -> None:
     machine = parse(document("q: {a: {R: yes}, b: {R: accept}}\nyes:\naccept:", *keys, *endings))
     assert (machine.accept, machine.reject) == (("yes",), ("accept",))
     assert (machine.alphabet, machine.symbols) == (("a",), ("a", "b", "_", "c"))
-    assert (machine.tape, machine.name) == (Tape.STAY, "mine")
+    assert (machine.tape, machine.name) == (TapeConvention.STAY, "mine")
 
 
 def test_an_input_of_long_symbols_has_blanks_between_them_or_is_a_list() -> None:
@@ -176,16 +176,16 @@ def test_two_rules_for_the_same_reading_are_both_named() -> None:
         parse(document("q:\n  [a, b]: R\n  a: L"), source="f")
 
 
-def random_single(seed: int, tape: Tape) -> TuringMachine:
+def random_single(seed: int, tape: TapeConvention) -> TuringMachine:
     rng = random.Random(seed)
     machine = random_turing_machine(rng, symbols=rng.randrange(1, 7), states=rng.randrange(1, 6), tape=tape)
     word = random_word(rng, machine, 5) if machine.alphabet and rng.random() < 0.5 else ()
     return replace(machine, default_input=word)
 
 
-@given(st.integers(0, 2**32), st.sampled_from(list(Tape)))
+@given(st.integers(0, 2**32), st.sampled_from(list(TapeConvention)))
 @settings(max_examples=150, deadline=None)
-def test_a_machine_comes_back_as_it_was(seed: int, tape: Tape) -> None:
+def test_a_machine_comes_back_as_it_was(seed: int, tape: TapeConvention) -> None:
     machine = random_single(seed, tape)
     again = parse(to_text(machine))
     assert again == machine
@@ -257,4 +257,4 @@ def test_a_machine_with_two_tapes_is_refused() -> None:
     ("text", "meant"), [(INCREMENT, True), ("source code: |\n", True), ("1RB1LB", False), ("vegetable:", False)]
 )
 def test_documents_are_recognised(text: str, meant: bool) -> None:
-    assert format_named("turingmachine.io").looks_like(text) is meant
+    assert format_by_name("turingmachine.io").looks_like(text) is meant

@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
-from softmachine.studies.learn.data import corpus_of
-from softmachine.studies.learn.hf_checkpoint import require_stock, save_checkpoint, spelled
-from softmachine.studies.learn.metrics import exact
+from softmachine.studies.learn.data import load_corpus
+from softmachine.studies.learn.hf_checkpoint import replace_whitespace, require_llama_compatible, save_checkpoint
+from softmachine.studies.learn.metrics import check_traces
 from softmachine.studies.learn.training import train
 from softmachine.support.errors import UsageError
 from tests.learn.helpers import parity, setting
@@ -43,15 +43,15 @@ print("FOUND", json.dumps(found))
 
 
 def test_it_loads_without_softmachine_and_has_the_accuracy_that_was_reported(tmp_path: Path) -> None:
-    corpus = corpus_of(parity())
+    corpus = load_corpus(parity())
     examples = [each for bin_ in corpus.tests.values() for each in bin_][:24]
     asked, reported = {}, []
     for positions in ("none", "rope"):
         decoder, _ = train(setting(steps=40, positions=positions, layers=2), corpus)
         folder = tmp_path / positions
         save_checkpoint(decoder, corpus, folder)
-        asked[str(folder)] = [[[spelled(t) for t in side] for side in each.segments[0]] for each in examples]
-        reported.append(exact(decoder, corpus, examples))
+        asked[str(folder)] = [[[replace_whitespace(t) for t in side] for side in each.segments[0]] for each in examples]
+        reported.append(check_traces(decoder, corpus, examples))
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
     command = [sys.executable, "-W", "ignore", "-c", STRANGER]
     done = subprocess.run(
@@ -67,10 +67,10 @@ def test_it_loads_without_softmachine_and_has_the_accuracy_that_was_reported(tmp
 )
 def test_what_no_llama_has_is_refused(positions: str, precision: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="LLaMA does not support"):
-        require_stock(positions, precision, tmp_path / "new")
+        require_llama_compatible(positions, precision, tmp_path / "new")
 
 
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(UsageError, match="exists already"):
-        require_stock("none", "float32", tmp_path)
+        require_llama_compatible("none", "float32", tmp_path)

@@ -79,7 +79,7 @@ def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_mistakes_are_told_before_any_training(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep, "run", None)
+    monkeypatch.setattr(sweep, "perform_run", None)
     assert main(["learn", *arguments]) == 2
     output = capsys.readouterr()
     assert not output.out
@@ -97,9 +97,9 @@ def test_without_torch_it_says_what_to_install(
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_scale_of_an_experiment_names_runs_that_can_be(name: str) -> None:
-    sizes = [len(EXPERIMENTS[name].settings(scale, None)) for scale in SCALES]
+    sizes = [len(EXPERIMENTS[name].list_runs(scale, None)) for scale in SCALES]
     assert sizes[0] <= sizes[1]
-    assert all(len({one.name for one in EXPERIMENTS[name].settings(scale, 1)}) >= 8 for scale in SCALES)
+    assert all(len({one.name for one in EXPERIMENTS[name].list_runs(scale, 1)}) >= 8 for scale in SCALES)
 
 
 def test_depth_or_precision_prints_a_length_for_every_depth_and_precision(
@@ -129,21 +129,21 @@ def _by_tokens(**by_tokens: tuple[int, int]) -> dict[str, object]:
 
 
 def test_the_longest_length_is_the_last_one_at_which_nine_tenths_are_right() -> None:
-    assert depth_or_precision.longest(_by_tokens(_16=(20, 20), _32=(20, 18), _48=(20, 17))) == 32
-    assert depth_or_precision.longest(_by_tokens(_16=(20, 17), _32=(20, 20))) == 32
-    assert depth_or_precision.longest(_by_tokens(_16=(20, 17))) == 0
+    assert depth_or_precision.max_exact_length(_by_tokens(_16=(20, 20), _32=(20, 18), _48=(20, 17))) == 32
+    assert depth_or_precision.max_exact_length(_by_tokens(_16=(20, 17), _32=(20, 20))) == 32
+    assert depth_or_precision.max_exact_length(_by_tokens(_16=(20, 17))) == 0
 
 
 def test_lengths_with_few_traces_are_put_together_so_that_none_alone_decides() -> None:
-    found = depth_or_precision.lengths(_by_tokens(_16=(1, 0), _32=(19, 19), _48=(30, 15), _112=(2, 2)))
+    found = depth_or_precision.count_by_length(_by_tokens(_16=(1, 0), _32=(19, 19), _48=(30, 15), _112=(2, 2)))
     assert found == {32: (20, 19), 112: (32, 17)}
 
 
 def test_the_machine_of_depth_or_precision_turns_gray_code_into_binary() -> None:
-    from softmachine.theorems import theorem_for
+    from softmachine.theorems import find_theorem
 
-    source = depth_or_precision.machine()
-    codec = theorem_for(source, "turing-ternary").codec_for(source, 128)
+    source = depth_or_precision.parse_machine()
+    codec = find_theorem(source, "turing-ternary").build_codec(source, 128)
     for number in range(1, 64):
         gray = f"{number ^ number >> 1:b}"
         output = [token or "" for token in codec.expected(gray, 1_000)]
@@ -163,9 +163,9 @@ def test_softmax_turing_complete_prints_ours_beside_theirs(
         schedule=Schedule(steps=1, batch=2),
     )
     monkeypatch.setitem(softmax_turing_complete.SCALES, "small", tiny)
-    monkeypatch.setattr(softmax_turing_complete, "THEIRS", {"exponential-counter": (99.95, 99.96)})
-    monkeypatch.setattr(data, "SOME", 4)
-    monkeypatch.setattr(metrics, "DECODED", 1)  # the traces of binary words are long
+    monkeypatch.setattr(softmax_turing_complete, "PAPER_UNARY_RESULTS", {"exponential-counter": (99.95, 99.96)})
+    monkeypatch.setattr(data, "DEFAULT_TEST_WORDS", 4)
+    monkeypatch.setattr(metrics, "MAX_DECODED_WORDS", 1)  # the traces of binary words are long
     assert main(["experiments", "softmax-turing-complete"]) == 0
     output = capsys.readouterr().out
     assert "99.95" in output
@@ -174,10 +174,10 @@ def test_softmax_turing_complete_prints_ours_beside_theirs(
 
 
 def test_the_second_binary_task_is_what_it_says() -> None:
-    from softmachine.theorems import theorem_for
+    from softmachine.theorems import find_theorem
 
-    source = softmax_turing_complete.source_named("last-but-one-b")
-    codec = theorem_for(source).codec_for(source, None)
+    source = softmax_turing_complete.find_source("last-but-one-b")
+    codec = find_theorem(source).build_codec(source, None)
     for word in ("a", "b", "ab", "ba", "bb", "aab", "aba", "abb"):
-        outcome = codec.outcome(word, [token or "" for token in codec.expected(word, 10_000)])
-        assert outcome.accepted == (len(word) > 1 and word[-2] == "b"), word
+        outcome = codec.parse_output(word, [token or "" for token in codec.expected(word, 10_000)])
+        assert outcome.is_accepted == (len(word) > 1 and word[-2] == "b"), word

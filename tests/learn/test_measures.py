@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
-from softmachine.studies.learn.data import Corpus, Example, corpus_of  # noqa: E402
-from softmachine.studies.learn.metrics import decode, exact, measure  # noqa: E402
+from softmachine.studies.learn.data import Corpus, Example, load_corpus  # noqa: E402
+from softmachine.studies.learn.metrics import check_traces, decode_greedily, evaluate  # noqa: E402
 from softmachine.studies.learn.model import Decoder  # noqa: E402
 from softmachine.studies.learn.training import train  # noqa: E402
 from tests.learn.helpers import parity, setting  # noqa: E402
@@ -15,7 +15,7 @@ from tests.learn.helpers import parity, setting  # noqa: E402
 
 @pytest.fixture(scope="module")
 def half_trained() -> tuple[Decoder, Corpus]:
-    corpus = corpus_of(parity())
+    corpus = load_corpus(parity())
     return train(setting(steps=30), corpus)[0], corpus
 
 
@@ -34,7 +34,7 @@ def said_by(decoder: Decoder, corpus: Corpus, example: Example) -> list[str]:
 def test_exact_traces_are_those_that_greedy_decoding_gives(half_trained: tuple[Decoder, Corpus]) -> None:
     decoder, corpus = half_trained
     examples = [each for bin_ in corpus.tests.values() for each in bin_][:24]
-    found = exact(decoder, corpus, examples)
+    found = check_traces(decoder, corpus, examples)
     assert found == [tuple(said_by(decoder, corpus, each)) == each.segments[0][1] for each in examples]
     assert True in found
     assert False in found
@@ -43,7 +43,7 @@ def test_exact_traces_are_those_that_greedy_decoding_gives(half_trained: tuple[D
 def test_verdicts_are_those_that_greedy_decoding_ends_with(half_trained: tuple[Decoder, Corpus]) -> None:
     decoder, corpus = half_trained
     examples = corpus.tests["test1"][:12]
-    ends = decode(decoder, corpus, [each.segments[0] for each in examples], {"ACC", "REJ"})
+    ends = decode_greedily(decoder, corpus, [each.segments[0] for each in examples], {"ACC", "REJ"})
     slow = [said_by(decoder, corpus, each)[-1] for each in examples]
     assert [end or "" for end in ends] == [end if end in ("ACC", "REJ") else "" for end in slow]
 
@@ -51,7 +51,7 @@ def test_verdicts_are_those_that_greedy_decoding_ends_with(half_trained: tuple[D
 def test_shares_add_up(half_trained: tuple[Decoder, Corpus]) -> None:
     decoder, corpus = half_trained
     examples = corpus.tests["test0"]
-    found, right = measure(decoder, corpus, examples), exact(decoder, corpus, examples)
+    found, right = evaluate(decoder, corpus, examples), check_traces(decoder, corpus, examples)
     assert found.exact == sum(right) / len(right)
     for table in (found.by_length, found.by_tokens):
         assert sum(count for count, _ in table.values()) == len(examples)
@@ -70,4 +70,4 @@ def test_the_baseline_says_the_most_frequent_trace_whatever_the_word_is(half_tra
         if traces.count(trace) == most
     }
     assert most > 1
-    assert measure(decoder, corpus, examples).same_trace in shares
+    assert evaluate(decoder, corpus, examples).same_trace in shares

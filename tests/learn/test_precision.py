@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from softmachine.studies.learn.model import rounding, significant_bits  # noqa: E402
+from softmachine.studies.learn.model import make_rounding, significant_bits  # noqa: E402
 from softmachine.support.errors import UsageError  # noqa: E402
 
 NUMBERS = st.lists(
@@ -23,27 +23,27 @@ NUMBERS = st.lists(
 
 @given(NUMBERS)
 def test_bfloat16_is_that_of_others(values: list[float]) -> None:
-    ours = rounding("bfloat16")(torch.tensor(values)).numpy()
+    ours = make_rounding("bfloat16")(torch.tensor(values)).numpy()
     theirs = np.array(values, dtype=np.float32).astype(ml_dtypes.bfloat16).astype(np.float32)
     assert (ours == theirs).all()
 
 
 @given(NUMBERS, st.integers(1, 23))
 def test_numbers_have_so_many_bits_and_are_the_nearest_such(values: list[float], bits: int) -> None:
-    for value, found in zip(values, rounding(f"bits:{bits}")(torch.tensor(values)).tolist(), strict=True):
+    for value, found in zip(values, make_rounding(f"bits:{bits}")(torch.tensor(values)).tolist(), strict=True):
         mantissa, exponent = math.frexp(value)
         assert found == math.ldexp(round(math.ldexp(mantissa, bits)), exponent - bits)
 
 
 def test_gradients_pass_as_if_nothing_was_rounded() -> None:
     value = torch.tensor([1.234, -5.678], requires_grad=True)
-    rounding("bits:2")(value * 3).sum().backward()
+    make_rounding("bits:2")(value * 3).sum().backward()
     assert value.grad.tolist() == [3.0, 3.0]
 
 
 def test_float32_is_left_alone() -> None:
     value = torch.tensor([1 / 3])
-    assert rounding("float32")(value) is value
+    assert make_rounding("float32")(value) is value
 
 
 @pytest.mark.parametrize("name", ["float13", "bits:0", "bits:25", "bits:", "bits:-1"])

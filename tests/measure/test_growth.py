@@ -8,18 +8,18 @@ import pytest
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.weight_names import least_precision
+from softmachine.engines.dense.weight_names import min_fixed_point_bits
 from softmachine.ir import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.ir.gadgets import all_of
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT
-from softmachine.studies.measure.growth import measure
-from softmachine.studies.measure.growth_laws import fitted
+from softmachine.studies.measure.growth import measure_family
+from softmachine.studies.measure.growth_laws import find_closed_form
 from softmachine.support.errors import UsageError
 from softmachine.theorems.codec import Prompt
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Logarithm, ceil_log2
-from softmachine.transformer.table_features import Table
+from softmachine.transformer.table_features import TableFeature
 from softmachine.transformer.weights import Transformer
 
 PAD = "□"
@@ -38,16 +38,18 @@ def palindromes(n: int) -> Transformer:
 
     def pointer(name: str, places: list[int]) -> Signal:
         bit = [[2 * (place >> k & 1) - 1 for place in places] for k in range(bits)]
-        return stack(*(position(Table(f"{name} {k}", tuple(map(Fraction, column)))) for k, column in enumerate(bit)))
+        return stack(
+            *(position(TableFeature(f"{name} {k}", tuple(map(Fraction, column)))) for k, column in enumerate(bit))
+        )
 
     own, target = pointer("own", [*range(n), *range(n)]), pointer("target", [*range(n), *(j for _, j in pairs)])
     key = stack(own, -4 * bits * symbol["pad"])
     one = constant(1)
-    there = attend("partner", query=stack(target, one), key=key, value=symbol["one"], mask=Mask.ALL, single=True)
-    here = attend("own bit", query=stack(own, one), key=key, value=symbol["one"], mask=Mask.ALL, single=True)
-    differ = (relu("more", here - there) + relu("less", there - here)).known(BIT)
+    there = attend("partner", query=stack(target, one), key=key, value=symbol["one"], mask=Mask.ALL, single_key=True)
+    here = attend("own bit", query=stack(own, one), key=key, value=symbol["one"], mask=Mask.ALL, single_key=True)
+    differ = (relu("more", here - there) + relu("less", there - here)).with_range(BIT)
     found = attend("some differ", value=all_of("pad differs", symbol["pad"], differ), mask=Mask.ALL)
-    same = named("same", relu("none differ", 1 - 64 * found).known(BIT))
+    same = named("same", relu("none differ", 1 - 64 * found).with_range(BIT))
     return compile_program(recogniser(f"palindromes {n}", TOKENS, same))
 
 
@@ -57,7 +59,7 @@ def prompt(word: str) -> Prompt:
 
 def accepts(transformer: Transformer, word: str, arithmetic: str) -> bool:
     given = prompt(word)
-    return DenseEngine(transformer, arithmetic).answers([given.tokens], given.length)[0][-1] == "true"
+    return DenseEngine(transformer, arithmetic).predict([given.tokens], given.length)[0][-1] == "true"
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "fixed:8", "fixed:8:16"])
@@ -75,16 +77,16 @@ def doubling(n: int) -> Transformer:
     bit = token("symbol", {t: (int(t == "1"),) for t in TOKENS})
     spread = loop(
         "spread",
-        times=Logarithm(of_length=True),
-        carry=named("bit", bit),
-        body=lambda x: attend("see", value=x, mask=Mask.ALL, single=True),
+        iterations=Logarithm(of_length=True),
+        initial=named("bit", bit),
+        body=lambda x: attend("see", value=x, mask=Mask.ALL, single_key=True),
     )
-    again = loop("again", times=3, carry=spread, body=lambda x: relu("keep", x).known(BIT))
+    again = loop("again", iterations=3, initial=spread, body=lambda x: relu("keep", x).with_range(BIT))
     return compile_program(recogniser("doubling", TOKENS, again))
 
 
 def test_loops_are_measured_each_by_itself() -> None:
-    growth = measure(doubling, [2, 3, 4, 8, 16, 17, 32], padding=lambda n: n * n)
+    growth = measure_family(doubling, [2, 3, 4, 8, 16, 17, 32], padding=lambda n: n * n)
     assert str(growth["iterations of spread"]) == "⌈log₂ n⌉"
     assert str(growth["iterations of again"]) == "3"
     assert len(set(growth["width"].values)) == 1
@@ -95,12 +97,12 @@ def test_loops_are_measured_each_by_itself() -> None:
 
 
 def test_a_family_is_measured_as_it_is() -> None:
-    growth = measure(palindromes, range(2, 20), padding=lambda n: n, precision=lambda _: 8)
+    growth = measure_family(palindromes, range(2, 20), padding=lambda n: n, precision=lambda _: 8)
     width = growth["width"]
     for n, value in zip(width.lengths, width.values, strict=True):
         assert value == palindromes(n).width
         assert width.formula is not None
-        assert width.formula.at(n) == value
+        assert width.formula.evaluate(n) == value
     assert "⌈log₂ n⌉" in str(width)
     assert len(set(growth["depth"].values)) == 1
     assert str(growth["padding"]) == "n"
@@ -111,7 +113,7 @@ def test_a_family_is_measured_as_it_is() -> None:
 
 def test_weights_have_a_least_precision() -> None:
     transformer = palindromes(4)
-    bits = least_precision(transformer)
+    bits = min_fixed_point_bits(transformer)
     assert bits == 7  # the weight 64
     DenseEngine(transformer, f"fixed:{bits}")
     with pytest.raises(Exception, match="64"):
@@ -120,7 +122,7 @@ def test_weights_have_a_least_precision() -> None:
 
 def test_a_growth_needs_a_length() -> None:
     with pytest.raises(UsageError):
-        measure(doubling, [])
+        measure_family(doubling, [])
 
 
 @pytest.mark.parametrize(
@@ -139,14 +141,14 @@ def test_a_growth_needs_a_length() -> None:
     ],
 )
 def test_formulas_are_found(function: object, text: str) -> None:
-    found = fitted({n: function(n) for n in range(1, 40)})  # type: ignore[operator]
+    found = find_closed_form({n: function(n) for n in range(1, 40)})  # type: ignore[operator]
     assert str(found) == text
 
 
 def test_no_formula_is_guessed() -> None:
-    assert fitted({n: n % 3 for n in range(1, 20)}) is None
-    assert fitted({n: 2**n for n in range(1, 20)}) is None
-    assert str(fitted({n: 2 * n + 3 for n in range(1, 6)})) == "2n + 3"
+    assert find_closed_form({n: n % 3 for n in range(1, 20)}) is None
+    assert find_closed_form({n: 2**n for n in range(1, 20)}) is None
+    assert str(find_closed_form({n: 2 * n + 3 for n in range(1, 6)})) == "2n + 3"
 
 
 @pytest.mark.parametrize(
@@ -161,4 +163,4 @@ def test_no_formula_is_guessed() -> None:
     ],
 )
 def test_sizes_that_do_not_confirm_a_formula_give_none(points: dict[int, int]) -> None:
-    assert fitted(points) is None
+    assert find_closed_form(points) is None

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from softmachine.studies.measure.growth_laws import Law, fit
+from softmachine.studies.measure.growth_laws import GrowthLaw, fit_growth
 
 
 def over(function: Callable[[int], float], last: int = 14) -> dict[int, float]:
@@ -14,24 +14,24 @@ def over(function: Callable[[int], float], last: int = 14) -> dict[int, float]:
 @pytest.mark.parametrize(
     ("function", "law"),
     [
-        (lambda n: 7.0, Law.CONSTANT),
-        (lambda n: 3.0 * n, Law.POLYNOMIAL),
-        (lambda n: n * n + 3.0 * n + 1, Law.POLYNOMIAL),
-        (lambda n: (n + 1) * (n + 2) / 2, Law.POLYNOMIAL),
-        (lambda n: 2.0**n, Law.EXPONENTIAL),
-        (lambda n: 2.0 ** (n // 2), Law.EXPONENTIAL),
-        (lambda n: 3.0 * 1.5**n + 5, Law.EXPONENTIAL),
+        (lambda n: 7.0, GrowthLaw.CONSTANT),
+        (lambda n: 3.0 * n, GrowthLaw.POLYNOMIAL),
+        (lambda n: n * n + 3.0 * n + 1, GrowthLaw.POLYNOMIAL),
+        (lambda n: (n + 1) * (n + 2) / 2, GrowthLaw.POLYNOMIAL),
+        (lambda n: 2.0**n, GrowthLaw.EXPONENTIAL),
+        (lambda n: 2.0 ** (n // 2), GrowthLaw.EXPONENTIAL),
+        (lambda n: 3.0 * 1.5**n + 5, GrowthLaw.EXPONENTIAL),
     ],
 )
-def test_the_law_is_told(function: Callable[[int], float], law: Law) -> None:
-    found = fit(over(function, 20))
+def test_the_law_is_told(function: Callable[[int], float], law: GrowthLaw) -> None:
+    found = fit_growth(over(function, 20))
     assert found is not None
     assert found.law is law
     assert str(found).startswith(str(law))
 
 
 def test_a_power_and_an_exponential_are_found_exactly() -> None:
-    power, exponential = fit(over(lambda n: 5 * n**3)), fit(over(lambda n: 5 * 3**n))
+    power, exponential = fit_growth(over(lambda n: 5 * n**3)), fit_growth(over(lambda n: 5 * 3**n))
     assert power is not None
     assert exponential is not None
     assert power.degree == pytest.approx(3)
@@ -43,21 +43,21 @@ def test_a_power_and_an_exponential_are_found_exactly() -> None:
 
 
 def test_what_is_not_clear_is_said_to_be_unclear() -> None:
-    found = fit(dict(enumerate([1, 1, 5, 6, 6, 7, 12, 13, 13, 14, 30, 31], start=1)))
+    found = fit_growth(dict(enumerate([1, 1, 5, 6, 6, 7, 12, 13, 13, 14, 30, 31], start=1)))
     assert found is not None
-    assert found.law is Law.UNCLEAR
+    assert found.law is GrowthLaw.UNCLEAR
     assert str(found).startswith("unclear: like n^")
 
 
 def test_small_numbers_in_between_do_not_matter() -> None:
-    steady, broken = fit(over(lambda n: n**2)), fit(over(lambda n: n**2 if n % 2 else 1))
+    steady, broken = fit_growth(over(lambda n: n**2)), fit_growth(over(lambda n: n**2 if n % 2 else 1))
     assert steady is not None
     assert broken is not None
-    assert steady.law is broken.law is Law.POLYNOMIAL
+    assert steady.law is broken.law is GrowthLaw.POLYNOMIAL
     assert broken.degree == pytest.approx(steady.degree, abs=0.3)
 
 
 def test_a_few_numbers_say_nothing() -> None:
-    assert fit({1: 2, 2: 4, 3: 8, 4: 16}) is None
-    assert fit({0: 1, 1: 2, 2: 4, 3: 8, 4: 16}) is None
-    assert fit({1: 0, 2: 4, 3: 8, 4: 16, 5: 32}) is None
+    assert fit_growth({1: 2, 2: 4, 3: 8, 4: 16}) is None
+    assert fit_growth({0: 1, 1: 2, 2: 4, 3: 8, 4: 16}) is None
+    assert fit_growth({1: 0, 2: 4, 3: 8, 4: 16, 5: 32}) is None

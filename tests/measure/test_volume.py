@@ -8,15 +8,15 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.check import check_words
-from softmachine.studies.measure.growth import Volume, volumes
+from softmachine.engines.check import check_inputs
+from softmachine.studies.measure.growth import Volume, find_volumes
 from softmachine.support.errors import PrecisionError
 
 
 def right_of(model: Model) -> Callable[[int, int], bool]:
     def right(length: int, bits: int) -> bool:
         try:
-            return check_words(model, model.codec.words(length), arithmetic=f"fixed:{bits}").holds
+            return check_inputs(model, model.codec.words(length), arithmetic=f"fixed:{bits}").holds
         except PrecisionError:
             return False
 
@@ -25,7 +25,7 @@ def right_of(model: Model) -> Callable[[int, int], bool]:
 
 def precisions(source: str, theorem: str, up_to: int) -> list[int | None]:
     model = sm.compile(source, theorem)
-    return [each.precision for each in volumes(right_of(model), model.weights.width, range(1, up_to + 1))]
+    return [each.precision for each in find_volumes(right_of(model), model.weights.width, range(1, up_to + 1))]
 
 
 def test_unique_hard_attention_without_positions_needs_constant_volume() -> None:
@@ -38,7 +38,7 @@ def test_position_features_take_volume_that_grows() -> None:
 
 
 def test_volume_is_precision_times_width_and_may_not_be_found() -> None:
-    assert [each.bits for each in volumes(lambda length, bits: bits >= length, 7, (1, 3, 40))] == [7, 21, None]
+    assert [each.bits for each in find_volumes(lambda length, bits: bits >= length, 7, (1, 3, 40))] == [7, 21, None]
     assert Volume(3, None, 7).bits is None
 
 

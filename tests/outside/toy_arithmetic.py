@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softmachine.engines.numerics import Family
+from softmachine.engines.numerics import ArithmeticFamily
 from softmachine.engines.numerics.exact import Exact
 
 
@@ -10,4 +10,4 @@ class Toy(Exact):
     name = "toy"
 
 
-ARITHMETIC = Family(lambda name: Toy() if name == "toy" else None, ("toy",))
+ARITHMETIC = ArithmeticFamily(lambda name: Toy() if name == "toy" else None, ("toy",))

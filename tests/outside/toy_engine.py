@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from softmachine.engines.engine import Audited, Engine, Task
+from softmachine.engines.engine import AuditResult, Engine, RunRequest
 from softmachine.engines.numerics import Arithmetic
 
 
 class Asked:
-    arithmetic, max_steps, size = "none", 100, 0
+    arithmetic, max_steps, memory_bytes = "none", 100, 0
     ready = True
     segments: Sequence[int] = ()
 
-    def __init__(self, task: Task, numbers: str | Arithmetic, said: Sequence[str] = ()) -> None:
+    def __init__(self, task: RunRequest, numbers: str | Arithmetic, said: Sequence[str] = ()) -> None:
         self.task, self.tokens = task, list(said)
 
     def prepare(self) -> None:
         pass
 
-    def pieces(self) -> Iterator[Sequence[str]]:
+    def chunks(self) -> Iterator[Sequence[str]]:
         self.tokens += [token or "" for token in self.task.codec.expected(self.task.word, self.max_steps)]
         yield self.tokens
 
     def save(self, file: Path) -> bool:
         return False
 
-    def audit(self, steps: int, seed: int) -> Audited:
+    def audit(self, steps: int, seed: int) -> AuditResult:
         raise NotImplementedError
 
 

@@ -29,14 +29,14 @@ class EveryOther(Feature):
 
 
 def signals(codec: RecogniserCodec) -> Program:
-    return recogniser(EVEN.name, codec.tokens, position(EveryOther(2)).known(BIT))
+    return recogniser(EVEN.name, codec.tokens, position(EveryOther(2)).with_range(BIT))
 
 
 THEOREM = Theorem(
     name="even-length",
     statement="words of even length",
     reference="a toy",
-    needs="a position feature",
+    requirements="a position feature",
     cost="no layer",
     source=EVEN,
     attentions=("hard",),

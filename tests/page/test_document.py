@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.inspection.numbers import differences
-from softmachine.inspection.numbers import number_json as number
-from softmachine.inspection.page import EXHIBITS, html
+from softmachine.inspection.numbers import encode_differences
+from softmachine.inspection.numbers import encode_number as number
+from softmachine.inspection.page import GALLERY_ITEMS, render_html
 from softmachine.inspection.page.html import SCRIPTS
 from softmachine.support.errors import UsageError
 from tests.page.runs import LANGUAGES, run_of
@@ -54,7 +54,7 @@ def test_all_scripts_are_in_the_page() -> None:
 def test_the_same_run_gives_the_same_bytes(kind: str) -> None:
     name, word, options = LANGUAGES[kind]
     again = sm.run(name, word, **options)
-    assert html(run_of(kind), "x") == html(again, "x")
+    assert render_html(run_of(kind), "x") == render_html(again, "x")
 
 
 def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -86,18 +86,18 @@ def test_a_notebook_shows_the_page_in_a_frame_that_touches_nothing(monkeypatch: 
 
 def test_the_scene_at_a_window_is_the_one_of_the_whole_run(short_pages: None) -> None:
     run = sm.run("binary-counter", max_steps=400)
-    data = data_of(html(run, "x", sm.inspect(run).position_of(300)))
+    data = data_of(render_html(run, "x", sm.inspect(run).position_of_step(300)))
     picture, active = data["scene"]["picture"], data["scene"]["active"]
     first = data["context"]["first"]
     assert first == 270
     assert picture["steps"] == first - 2  # BOS is at position 0, and at 1 the start is announced
-    from softmachine.languages.turing import Configuration, TuringMachine, step
+    from softmachine.languages.turing import Configuration, TuringMachine, next_action
 
     machine = run.model.source
     assert isinstance(machine, TuringMachine)
     now = Configuration.initial(machine, ())
     while now.steps < first - 2:
-        action = step(machine, now)
+        action = next_action(machine, now)
         assert not isinstance(action, str)
         now.apply(action)
     assert {int(cell): symbol for cell, symbol in picture["cells"][0].items()} == now.cells[0]
@@ -106,7 +106,7 @@ def test_the_scene_at_a_window_is_the_one_of_the_whole_run(short_pages: None) ->
 
 @given(st.lists(st.integers(-(10**18), 10**18), max_size=40))
 def test_differences_lose_nothing(values: list[int]) -> None:
-    order, firsts, count, computed = differences(values)  # type: ignore[misc,str-unpack]
+    order, firsts, count, computed = encode_differences(values)  # type: ignore[misc,str-unpack]
     assert isinstance(count, int)
     assert isinstance(order, int)
     rest = [int(value) for value in computed] * (count if len(computed) == 1 else 1)  # type: ignore[union-attr,arg-type]
@@ -125,7 +125,7 @@ def test_numbers_are_exact(value: Fraction) -> None:
 
 def test_a_gallery_has_an_index_of_its_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "softmachine.inspection.page.EXHIBITS", [item for item in EXHIBITS if item.source.startswith("dyck-1")]
+        "softmachine.inspection.page.EXHIBITS", [item for item in GALLERY_ITEMS if item.source.startswith("dyck-1")]
     )
     pages = sm.gallery(tmp_path / "gallery")
     text = (tmp_path / "gallery" / "index.html").read_text(encoding="utf-8")

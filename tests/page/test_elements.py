@@ -41,7 +41,7 @@ def test_every_language_has_all_elements_and_a_picture_of_its_own(open_kind: Ope
         assert opened.page.locator(f"#{section}").is_visible(), section
     assert opened.page.locator("#picture-title").text_content() == TITLES[kind]
     assert opened.page.locator("#picture-body").inner_text().strip()
-    assert opened.page.locator("#lines li").count() == len(run_of(kind).model.codec.lines)
+    assert opened.page.locator("#lines li").count() == len(run_of(kind).model.codec.source_lines)
     assert opened.text("#verdict") == run_of(kind).verdict
     assert opened.page.locator("#architecture .chip").count() > 0
     assert opened.page.locator("#stream td.changed").count() > 0
@@ -111,19 +111,19 @@ def test_space_plays_until_it_is_pressed_again(open_kind: Open) -> None:
 def test_the_rule_the_tape_and_the_sentence_are_those_of_the_step(open_kind: Open) -> None:
     opened = open_kind("turing", "#step=9&head=3.1")
     machine = run_of("turing").model.source
-    from softmachine.languages.turing import Configuration, TuringMachine, step
+    from softmachine.languages.turing import Configuration, TuringMachine, next_action
 
     assert isinstance(machine, TuringMachine)
     now = Configuration.initial(machine, "abba")
     for _ in range(8):
-        action = step(machine, now)
+        action = next_action(machine, now)
         assert not isinstance(action, str)
         now.apply(action)
-    rule = machine.rule(now.state, now.read())
+    rule = machine.find_rule(now.state, now.read_symbols())
     assert opened.text("#lines .active") == str(rule)
-    assert opened.text(".tape .under bdi") == now.read()[0]
+    assert opened.text(".tape .under bdi") == now.read_symbols()[0]
     assert now.state in opened.text("#picture .state")
-    computed = sm.inspect(run_of("turing")).at(sm.inspect(run_of("turing")).position_of(9))
+    computed = sm.inspect(run_of("turing")).at(sm.inspect(run_of("turing")).position_of_step(9))
     assert opened.text("#why").startswith("last write cell")
     assert (
         computed.head("last write").chosen[0]
@@ -150,14 +150,14 @@ def test_pointing_at_a_number_tells_it_exactly(open_kind: Open) -> None:
 def test_guides_are_walked_through_and_show_their_heads(open_run: Open) -> None:
     from dataclasses import replace
 
-    from softmachine.theorems.theorem import Guide
+    from softmachine.theorems.theorem import TourStep
 
     run = run_of("turing")
     guide = (
-        Guide("Where is the head?", "By (8.13).", ("recover…", "head")),
-        Guide("And then?", "By 8.2.", ("last write",)),
+        TourStep("Where is the head?", "By (8.13).", ("recover…", "head")),
+        TourStep("And then?", "By 8.2.", ("last write",)),
     )
-    guided = replace(run, model=replace(run.model, theorem=replace(run.model.theorem, guide=guide)))
+    guided = replace(run, model=replace(run.model, theorem=replace(run.model.theorem, tour=guide)))
     opened = open_run(guided, "#step=4")
     opened.page.get_by_role("button", name="And then?").click()
     assert "By 8.2." in opened.text("#guide")

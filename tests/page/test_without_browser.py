@@ -16,7 +16,7 @@ import pytest
 import softmachine as sm
 from softmachine.engines.result import Run
 from softmachine.inspection.inspection import Inspection
-from softmachine.inspection.page.run_json import page_data
+from softmachine.inspection.page.run_json import build_page_data
 from softmachine.support.errors import UsageError
 
 NODE = shutil.which("node")
@@ -38,7 +38,7 @@ def logits_of_page(run: Run) -> Any:
         pytest.skip("needs node")
     web = files("softmachine.inspection.page") / "web"
     script = "\n".join([*((web / name).read_text(encoding="utf-8") for name in SCRIPTS), ASKED])
-    data = json.dumps(page_data(Inspection(run), None, ""))
+    data = json.dumps(build_page_data(Inspection(run), None, ""))
     done = subprocess.run([NODE, "-e", script], input=data, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -56,21 +56,21 @@ EXACT = [
 @pytest.mark.parametrize(("source", "theorem", "word"), EXACT)
 def test_signs_and_single_keys_are_exact(source: str, theorem: str, word: str) -> None:
     run = sm.run(sm.compile(source, theorem, attention="hard"), word)
-    moments = Inspection(run).moments(range(len(run.prompt.tokens)))
+    moments = Inspection(run).at_positions(range(len(run.prompt.tokens)))
     assert logits_of_page(run) == [[str(value) for value in moment.logits.values] for moment in moments]
 
 
 @pytest.mark.parametrize("source", ["odd(#<[Q_a])", "prime(#<[Q_a]) and #<[Q_b] > 1", "odd(#<[odd(#<[Q_b])])"])
 def test_the_layer_norm_hash_is_computed_in_floats(source: str) -> None:
     run = sm.run(sm.compile(source + " or (Q_a and Q_b)", "temporal-layer-norm"), "abbabba")
-    moments = Inspection(run).moments(range(len(run.prompt.tokens)))
+    moments = Inspection(run).at_positions(range(len(run.prompt.tokens)))
     expected = [[float(value) for value in moment.logits.values] for moment in moments]
     for found, wanted in zip(logits_of_page(run), expected, strict=True):
         assert found == pytest.approx(wanted, abs=1e-9)
 
 
 def test_softmax_in_place_of_a_head_that_takes_one_key_is_not_shown_as_certified() -> None:
-    data = page_data(Inspection(sm.run(sm.compile("prev Q_a", "temporal-unique-hard"), "aa")), None, "")
+    data = build_page_data(Inspection(sm.run(sm.compile("prev Q_a", "temporal-unique-hard"), "aa")), None, "")
     assert isinstance(data, dict)
     assert isinstance(data["soft"], dict)
     assert "takes one of the keys that tie" in str(data["soft"]["why"])
@@ -79,4 +79,4 @@ def test_softmax_in_place_of_a_head_that_takes_one_key_is_not_shown_as_certified
 def test_a_hash_of_many_positions_is_shown_near_the_beginning_only() -> None:
     run = sm.run(sm.compile("odd(#<[Q_a]) or (Q_a and Q_b)", "temporal-layer-norm"), "ab" * 300)
     with pytest.raises(UsageError, match="can show 500 positions"):
-        page_data(Inspection(run), 0, "")
+        build_page_data(Inspection(run), 0, "")

@@ -12,7 +12,7 @@ import pytest
 import softmachine as sm
 from softmachine import rasp
 from softmachine.languages.rasp import run
-from softmachine.languages.rasp.python.from_tracr import KINDS, converted
+from softmachine.languages.rasp.python.from_tracr import KINDS, convert
 from softmachine.support.errors import ConstructionError, InvalidError, UsageError
 from tests.rasp import stand_ins as other
 from tests.rasp.test_random import Generator
@@ -67,9 +67,9 @@ def as_other(expression: rasp.Expression) -> Any:
     kind = KINDS[next(base.__name__ for base in type(expression).__mro__ if base.__name__ in KINDS)]
     name = next(base.__name__ for base in type(expression).__mro__ if base.__name__ in KINDS)
     made = getattr(other, name).__new__(getattr(other, name))
-    for part in kind.parts:
+    for part in kind.operands:
         setattr(made, part, as_other(getattr(expression, part)))
-    for attribute in kind.others:
+    for attribute in kind.options:
         value = getattr(expression, attribute)
         setattr(made, attribute, other.Comparison[value.name] if isinstance(value, rasp.Comparison) else value)
     return made
@@ -78,7 +78,7 @@ def as_other(expression: rasp.Expression) -> Any:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs_are_converted(seed: int) -> None:
     ours, random = Generator(seed).number(2), Random(seed)
-    theirs = converted(as_other(ours))
+    theirs = convert(as_other(ours))
     for length in (1, 4):
         word = random.choices("abc", k=length)
         try:
@@ -92,16 +92,16 @@ def test_every_class_is_known() -> None:
     assert {name for name in KINDS if not hasattr(other, name)} == set()
     fixed = other.ConstantSelector([[True, False], [True, True]])
     both = other.SelectorOr(other.SelectorNot(fixed), other.SelectorAnd(fixed, fixed))
-    assert rasp.evaluate(converted(other.SelectorWidth(both)), "ab") == [2, 2]
-    assert rasp.evaluate(converted(other.ConstantSOp([1, "x"])), "ab") == [1, "x"]
-    assert rasp.evaluate(converted(other.Full(None)), "ab") == [None, None]
+    assert rasp.evaluate(convert(other.SelectorWidth(both)), "ab") == [2, 2]
+    assert rasp.evaluate(convert(other.ConstantSOp([1, "x"])), "ab") == [1, "x"]
+    assert rasp.evaluate(convert(other.Full(None)), "ab") == [None, None]
 
 
 def test_a_subclass_is_taken_for_what_it_is_made_of() -> None:
     class Special(other.Map):
         pass
 
-    assert rasp.evaluate(converted(Special(lambda x: x + x, TOKENS)), "ab") == ["aa", "bb"]
+    assert rasp.evaluate(convert(Special(lambda x: x + x, TOKENS)), "ab") == ["aa", "bb"]
 
 
 def test_an_unknown_class_is_named() -> None:

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from softmachine.languages.rasp import Integer, Line, Operator, Ratio
+from softmachine.languages.rasp import FractionType, IntegerType, LengthPolynomial, Operator
 from softmachine.languages.rasp.ir import UNDEFINED
-from softmachine.languages.rasp.python.function_lowering import trace
-from softmachine.languages.rasp.python.symbolic_execution import Untraceable, traced
-from softmachine.languages.rasp.python.symbolic_terms import Argument, Operation, Term, computed
-from softmachine.languages.rasp.python.values import python_value
+from softmachine.languages.rasp.python.function_lowering import trace_function
+from softmachine.languages.rasp.python.symbolic_execution import UntraceableError, execute_symbolically
+from softmachine.languages.rasp.python.symbolic_terms import ArgumentTerm, OperationTerm, Term, evaluate_term
+from softmachine.languages.rasp.python.values import to_python
 from softmachine.support.errors import ConstructionError, InvalidError
 
-INTEGER = Integer(Line(0), Line(0, 1))
-RATIO = Ratio(Line(-1), Line(1), Line(0, 1))
+INTEGER = IntegerType(LengthPolynomial(0), LengthPolynomial(0, 1))
+RATIO = FractionType(LengthPolynomial(-1), LengthPolynomial(1), LengthPolynomial(0, 1))
 
 
 def half(number: Any) -> Any:
@@ -114,10 +114,10 @@ TWO: list[Callable[[Any, Any], Any]] = [
 def agree(function: Callable[..., Any], term: Term, *numbers: Any) -> bool:
     """Whether a term equals a function on some numbers."""
     try:
-        expected = function(*map(python_value, numbers))
+        expected = function(*map(to_python, numbers))
     except ZeroDivisionError:
-        return computed(term, numbers) is UNDEFINED
-    found = computed(term, numbers)
+        return evaluate_term(term, numbers) is UNDEFINED
+    found = evaluate_term(term, numbers)
     if isinstance(expected, float):
         return isinstance(found, int | Fraction) and math.isclose(found, expected, abs_tol=1e-12)
     return bool(found == expected)
@@ -125,21 +125,21 @@ def agree(function: Callable[..., Any], term: Term, *numbers: Any) -> bool:
 
 @pytest.mark.parametrize("function", ONE)
 def test_a_traced_function_is_the_function(function: Callable[[Any], Any]) -> None:
-    term = trace(function, [Argument(0)], [INTEGER])
+    term = trace_function(function, [ArgumentTerm(0)], [INTEGER])
     for number in range(40):
         assert agree(function, term, number), number
 
 
 @pytest.mark.parametrize("function", TWO)
 def test_a_traced_function_of_two_numbers_is_the_function(function: Callable[[Any, Any], Any]) -> None:
-    term = trace(function, [Argument(0), Argument(1)], [INTEGER, INTEGER])
+    term = trace_function(function, [ArgumentTerm(0), ArgumentTerm(1)], [INTEGER, INTEGER])
     for numbers in product(range(9), repeat=2):
         assert agree(function, term, *numbers), numbers
 
 
 @pytest.mark.parametrize("function", ONE[:12])
 def test_functions_of_fractions_are_traced_too(function: Callable[[Any], Any]) -> None:
-    term = trace(function, [Argument(0)], [RATIO])
+    term = trace_function(function, [ArgumentTerm(0)], [RATIO])
     for number in (Fraction(k, 8) for k in range(-7, 9)):
         assert agree(function, term, number), number
 
@@ -152,20 +152,20 @@ def helper_of_closure() -> Callable[[Any], Any]:
 
 
 def test_functions_that_a_function_closes_over_are_traced_too() -> None:
-    term = trace(helper_of_closure(), [Argument(0)], [INTEGER])
-    assert [computed(term, [number]) for number in (0, 2, 3, 7)] == [1, 1, 2, 3]
+    term = trace_function(helper_of_closure(), [ArgumentTerm(0)], [INTEGER])
+    assert [evaluate_term(term, [number]) for number in (0, 2, 3, 7)] == [1, 1, 2, 3]
 
 
 def test_a_minimum_is_one_operation_however_it_is_written() -> None:
     for function in (min, lambda x, y: x if x < y else y, lambda x, y: y if x > y else x):
-        term = trace(function, [Argument(0), Argument(1)], [INTEGER, INTEGER])
-        assert isinstance(term, Operation)
+        term = trace_function(function, [ArgumentTerm(0), ArgumentTerm(1)], [INTEGER, INTEGER])
+        assert isinstance(term, OperationTerm)
         assert term.operator is Operator.MINIMUM
 
 
 def test_a_division_that_is_guarded_stays_guarded() -> None:
-    term = trace(lambda x, y: y != 0 and x / y > 1, [Argument(0), Argument(1)], [INTEGER, INTEGER])
-    assert computed(term, [3, 0]) is False
+    term = trace_function(lambda x, y: y != 0 and x / y > 1, [ArgumentTerm(0), ArgumentTerm(1)], [INTEGER, INTEGER])
+    assert evaluate_term(term, [3, 0]) is False
 
 
 REFUSED: list[tuple[Callable[[Any], Any], str]] = [
@@ -190,7 +190,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
 @pytest.mark.parametrize(("function", "message"), REFUSED)
 def test_what_cannot_be_traced_is_named(function: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(ConstructionError, match=message) as caught:
-        trace(function, [Argument(0)], [INTEGER])
+        trace_function(function, [ArgumentTerm(0)], [INTEGER])
     assert caught.value.hint
 
 
@@ -209,7 +209,7 @@ def deep(number: Any) -> Any:
 @pytest.mark.parametrize(("function", "message"), [(forever, "paths"), (deep, "operations")])
 def test_what_would_be_too_large_is_refused(function: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(ConstructionError, match=message):
-        trace(function, [Argument(0)], [INTEGER])
+        trace_function(function, [ArgumentTerm(0)], [INTEGER])
 
 
 def test_a_function_that_raises_an_error_is_named() -> None:
@@ -219,7 +219,7 @@ def test_a_function_that_raises_an_error_is_named() -> None:
     with pytest.raises(
         InvalidError, match=r"(?s)function 'broken' .*any size, it raises LookupError: no such thing"
     ) as caught:
-        trace(broken, [Argument(0)], [INTEGER])
+        trace_function(broken, [ArgumentTerm(0)], [INTEGER])
     assert "test_tracing.py" in str(caught.value)
 
 
@@ -231,7 +231,7 @@ def test_a_function_that_depends_on_something_else_is_found_out() -> None:
         return number + len(calls)
 
     with pytest.raises(ConstructionError, match="cannot be traced"):
-        trace(counting, [Argument(0)], [INTEGER])
+        trace_function(counting, [ArgumentTerm(0)], [INTEGER])
 
 
 def test_a_function_cannot_catch_the_exceptions_of_the_tracer() -> None:
@@ -241,6 +241,6 @@ def test_a_function_cannot_catch_the_exceptions_of_the_tracer() -> None:
         except Exception:
             return 0
 
-    assert computed(traced(careful, [Argument(0)]), [5]) == 1
-    with pytest.raises(Untraceable):
-        traced(hash, [Argument(0)])
+    assert evaluate_term(execute_symbolically(careful, [ArgumentTerm(0)]), [5]) == 1
+    with pytest.raises(UntraceableError):
+        execute_symbolically(hash, [ArgumentTerm(0)])

@@ -8,10 +8,17 @@ import pytest
 
 from softmachine.ir import Signal, attend, constant, evaluate, loop, named, position, relu, stack, step, token
 from softmachine.ir.ranges import BIT, integer, real
-from softmachine.ir.signal import Affine, inputs_first
+from softmachine.ir.signal import Affine, topological_order
 from softmachine.support.errors import ConstructionError
-from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting, softmax
-from softmachine.transformer.features import HALF_INVERSE, Distance, Feature, I, Last, Logarithm, N
+from softmachine.transformer.attention import (
+    AVERAGE_HARD,
+    LEFTMOST_HARD,
+    RIGHTMOST_HARD,
+    Mask,
+    Weighting,
+    softmax_weighting,
+)
+from softmachine.transformer.features import HALF_RECIPROCAL, Distance, Feature, I, Last, Logarithm, N
 from tests.sources.oracle import START, letter
 
 WORD = [START, "a", "b", "a"]
@@ -82,12 +89,12 @@ def test_a_relative_bias_is_added_to_the_scores() -> None:
 
 
 def test_softmax_of_equal_scores_is_the_mean() -> None:
-    found = attend("soft", query=letter("a"), key=constant(2), value=position(I), weighting=softmax(3))
+    found = attend("soft", query=letter("a"), key=constant(2), value=position(I), weighting=softmax_weighting(3))
     assert scalars(found) == [0, Fraction(1, 2), 1, Fraction(3, 2)]
 
 
 def test_softmax_of_different_scores_has_no_rational_value() -> None:
-    found = attend("soft", query=constant(1), key=letter("a"), value=position(I), weighting=softmax())
+    found = attend("soft", query=constant(1), key=letter("a"), value=position(I), weighting=softmax_weighting())
     with pytest.raises(ConstructionError, match="'soft': softmax of different scores has no rational value"):
         evaluate(found, WORD)
 
@@ -103,15 +110,15 @@ def test_an_empty_sequence_has_no_values() -> None:
 def test_a_loop_may_run_as_often_as_a_feature_of_the_length_says(length: int, times: int) -> None:
     counted = loop(
         "count",
-        times=Logarithm(of_length=True),
-        carry=constant(0).known(integer(0, 100)),
-        body=lambda x: (x + 1).known(integer(0, 100)),
+        iterations=Logarithm(of_length=True),
+        initial=constant(0).with_range(integer(0, 100)),
+        body=lambda x: (x + 1).with_range(integer(0, 100)),
     )
     assert scalars(counted, [START, *"a" * length], length) == [times] * (length + 1)
 
 
 def test_a_loop_that_depends_on_the_length_needs_it() -> None:
-    counted = loop("count", times=N, carry=letter("a"), body=lambda x: x)
+    counted = loop("count", iterations=N, initial=letter("a"), body=lambda x: x)
     with pytest.raises(ConstructionError, match="depends on the length"):
         evaluate(counted, WORD)
 
@@ -120,9 +127,9 @@ def test_loops_may_nest_in_evaluation() -> None:
     wide = integer(0, 1000)
 
     def outer(x: Signal) -> Signal:
-        return loop("inner", times=2, carry=x.known(wide), body=lambda y: (y + x).known(wide))
+        return loop("inner", iterations=2, initial=x.with_range(wide), body=lambda y: (y + x).with_range(wide))
 
-    tripled = loop("outer", times=3, carry=letter("a").known(wide), body=outer)
+    tripled = loop("outer", iterations=3, initial=letter("a").with_range(wide), body=outer)
     assert scalars(tripled) == [0, 27, 0, 27]
 
 
@@ -133,7 +140,7 @@ def test_what_a_loop_carries_is_not_to_be_read_outside() -> None:
         leaked.append(x)
         return x
 
-    loop("leaky", times=1, carry=letter("a"), body=body)
+    loop("leaky", iterations=1, initial=letter("a"), body=body)
     with pytest.raises(ConstructionError, match="'leaky' is read outside the loop that carries it"):
         evaluate(leaked[0], WORD)
 
@@ -143,9 +150,9 @@ def test_what_a_loop_carries_is_checked_at_every_turn() -> None:
     small = integer(0, 2)
     there_and_back = loop(
         "there and back",
-        times=3,
-        carry=(letter("a") + 1).known(small),
-        body=lambda x: (3 * x - 4 * relu("r", x - 2).known(real(-9, 9))).known(small),
+        iterations=3,
+        initial=(letter("a") + 1).with_range(small),
+        body=lambda x: (3 * x - 4 * relu("r", x - 2).with_range(real(-9, 9))).with_range(small),
     )
     with pytest.raises(
         ConstructionError, match=r"there and back is \d+ at position 0, outside its declared range: integer in 0..2"
@@ -165,7 +172,7 @@ def test_a_gap_that_is_smaller_than_promised_is_an_error() -> None:
         evaluate(head(1), WORD)
     with pytest.raises(ConstructionError, match="'h' at position 1: the gap is 1/3, less than the declared 1/2"):
         evaluate(head(Fraction(1, 2)), WORD)
-    assert scalars(head(HALF_INVERSE)) == [0, 1, 2, 3]
+    assert scalars(head(HALF_RECIPROCAL)) == [0, 1, 2, 3]
     with pytest.raises(ConstructionError, match="'h' at position 1: the gap is 1/3, less than the declared 1"):
         evaluate(head(I), WORD)
 
@@ -175,9 +182,9 @@ def test_equal_scores_do_not_break_a_gap() -> None:
 
 
 def test_tied_positions_of_different_values_break_the_promise_of_a_single_one() -> None:
-    fine = attend("h", query=constant(1), key=letter("a"), value=letter("a"), single=True)
+    fine = attend("h", query=constant(1), key=letter("a"), value=letter("a"), single_key=True)
     assert scalars(fine) == [0, 1, 1, 1]
-    broken = attend("h", query=constant(1), key=letter("a"), value=position(I), single=True)
+    broken = attend("h", query=constant(1), key=letter("a"), value=position(I), single_key=True)
     with pytest.raises(ConstructionError, match=r"'h' at position 3: tied positions \[1, 3\] differ in value"):
         evaluate(broken, WORD)
 
@@ -185,25 +192,25 @@ def test_tied_positions_of_different_values_break_the_promise_of_a_single_one() 
 @pytest.mark.parametrize(
     ("signal", "message"),
     [
-        (named("x", (2 * letter("a")).known(BIT)), "x is 2 at position 1, outside its declared range: bit"),
+        (named("x", (2 * letter("a")).with_range(BIT)), "x is 2 at position 1, outside its declared range: bit"),
         (
-            named("x", (-letter("a")).known(integer(0, 5))),
+            named("x", (-letter("a")).with_range(integer(0, 5))),
             "x is -1 at position 1, outside its declared range: integer in 0..5",
         ),
         (
-            named("x", (Fraction(1, 2) * letter("a")).known(BIT)),
+            named("x", (Fraction(1, 2) * letter("a")).with_range(BIT)),
             "x is 1/2 at position 1, outside its declared range: bit",
         ),
         (
-            named("x", stack(letter("a"), 3 * letter("b")).known(BIT).labelled(("p", "q"))),
+            named("x", stack(letter("a"), 3 * letter("b")).with_range(BIT).with_labels(("p", "q"))),
             r"x\[q\] is 3 at position 2, outside its declared range: bit",
         ),
         (
-            relu("r", (5 + letter("b")).known(integer(0, 5))),
+            relu("r", (5 + letter("b")).with_range(integer(0, 5))),
             "r is 6 at position 2, outside its declared range: integer in 0..5",
         ),
         (
-            attend("h", value=(2 * letter("a")).known(BIT), mask=Mask.ANTICAUSAL),
+            attend("h", value=(2 * letter("a")).with_range(BIT), mask=Mask.ANTICAUSAL),
             "h is .* declared range: real in 0..1",
         ),
     ],
@@ -216,7 +223,7 @@ def test_a_kind_that_was_promised_and_does_not_hold_is_an_error(signal: Signal, 
 def test_bounds_that_grow_with_the_length_are_checked_at_that_length() -> None:
     assert scalars(named("i", position(I))) == [0, 1, 2, 3]
     with pytest.raises(ConstructionError, match=r"x is 8 at position 2, outside its declared range: integer in 0..2n"):
-        scalars(named("x", (4 * position(I)).known((2 * position(I)).kinds[0])), [START, "a", "a"])
+        scalars(named("x", (4 * position(I)).with_range((2 * position(I)).ranges[0])), [START, "a", "a"])
 
 
 # Graphs
@@ -240,7 +247,7 @@ def test_nodes_come_after_what_they_read() -> None:
     a, b = letter("a"), letter("b")
     one = relu("one", a + b)
     two = attend("two", query=a, key=one, value=b)
-    nodes = list(inputs_first(two.forms))
+    nodes = list(topological_order(two.forms))
     assert [node.name for node in nodes] == ["a", "b", "one", "two"]
     known = {nodes[2]}
-    assert [node.name for node in inputs_first([*two.forms, Affine({})], known=known)] == ["a", "b", "two"]
+    assert [node.name for node in topological_order([*two.forms, Affine({})], skipped=known)] == ["a", "b", "two"]

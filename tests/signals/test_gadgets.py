@@ -14,34 +14,34 @@ from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, Signal, Vocabulary, constant, evaluate, position, relu, stack, step
 from softmachine.ir.gadgets import (
-    Row,
-    Squared,
+    TableRow,
+    WithSquare,
     all_of,
     any_of,
     at_least,
     exclusive_or,
     exists,
     fetch,
-    first_of,
+    fetch_latest,
+    fetch_previous,
     first_position,
     gate,
-    here,
-    latest,
-    locate,
+    gate_by_zero,
     lookup,
+    lookup_table,
     mean,
-    previous,
-    rounded,
+    one_hot_with_default,
+    position_with_square,
+    recover_integer,
+    round_unit_bit,
     select,
-    table,
-    where_zero,
 )
 from softmachine.ir.ranges import BIT, integer, real
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
+from softmachine.support.polynomial import Polynomial
 from softmachine.testing import strings
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import INVERSE, Bit, I
+from softmachine.transformer.features import RECIPROCAL, Bit, I
 from tests.sources.oracle import LETTERS, START, letter
 
 NUMBERS = Vocabulary({str(k): k for k in range(-4, 5)})
@@ -133,7 +133,7 @@ def test_select_takes_a_number_that_the_length_does_not_move_any_more() -> None:
 
 
 def test_select_keeps_the_labels_of_what_it_selects() -> None:
-    labelled = stack(FIRST, SECOND).labelled(("x", "y"))
+    labelled = stack(FIRST, SECOND).with_labels(("x", "y"))
     assert select("choice", FIRST, labelled, constant(0, 2)).labels == ("x", "y")
 
 
@@ -141,14 +141,14 @@ def test_select_keeps_the_labels_of_what_it_selects() -> None:
 def test_a_gate_lets_a_number_between_0_and_1_through_where_nothing_shuts_it(off: Signal) -> None:
     tokens = ["00", "01", "10", "11"]
     shut = [any(token[k] == "1" for k in range(1 if off is FIRST else 2)) for token in tokens]
-    passed = gate("gate", stack(position(INVERSE), constant(1)), off=off)
+    passed = gate("gate", stack(position(RECIPROCAL), constant(1)), blockers=off)
     expected = [[Fraction(0)] * 2 if closed else [Fraction(1, i + 1), 1] for i, closed in enumerate(shut)]
     assert numbers(passed, tokens, PAIRS.tokens) == expected
 
 
 def test_what_a_gate_lets_through_may_be_zero() -> None:
-    passed = gate("gate", constant(1), off=FIRST)
-    assert passed.kinds == (BIT,)
+    passed = gate("gate", constant(1), blockers=FIRST)
+    assert passed.ranges == (BIT,)
     chosen = select("switch", SECOND, passed, constant(1))
     assert scalars(chosen, ["01", "11", "00", "10"], PAIRS.tokens) == [1, 0, 1, 1]
 
@@ -156,13 +156,13 @@ def test_what_a_gate_lets_through_may_be_zero() -> None:
 @pytest.mark.parametrize("error", [Fraction(k, 8) for k in (-2, -1, 0, 1, 2)])
 @pytest.mark.parametrize("bit", [0, 1])
 def test_rounded_gives_the_bit_of_a_number_within_a_quarter_of_it(bit: int, error: Fraction) -> None:
-    near = (bit * letter("a") + error * letter("b") + bit * letter("b")).known(real(-1, 2))
-    assert scalars(rounded("bit", near), [START, "a", "b"]) == [0, bit, bit]
+    near = (bit * letter("a") + error * letter("b") + bit * letter("b")).with_range(real(-1, 2))
+    assert scalars(round_unit_bit("bit", near), [START, "a", "b"]) == [0, bit, bit]
 
 
 def test_rounded_promises_a_bit_and_the_promise_is_checked() -> None:
     with pytest.raises(ConstructionError, match="bit is 1/2 at position 0, outside its declared range: bit"):
-        evaluate(rounded("bit", constant(Fraction(1, 2))), [START])
+        evaluate(round_unit_bit("bit", constant(Fraction(1, 2))), [START])
 
 
 # Integers
@@ -193,7 +193,7 @@ def test_where_zero_keeps_bits_exactly_where_the_integer_is_zero() -> None:
     bits = stack(
         tokens.bit("low", lambda meaning: meaning[0] & 1 == 1), tokens.bit("high", lambda meaning: meaning[0] >> 1 == 1)
     )
-    kept = where_zero("kept", bits.labelled(("low", "high")), number)
+    kept = gate_by_zero("kept", bits.with_labels(("low", "high")), number)
     assert kept.labels == ("low", "high")
     expected = [[b & 1, b >> 1] if x == 0 else [0, 0] for b, x in tokens.meanings.values()]
     assert numbers(kept, list(tokens.tokens), tokens.tokens) == expected
@@ -205,7 +205,7 @@ def test_where_zero_keeps_bits_exactly_where_the_integer_is_zero() -> None:
 
 def test_a_mean_is_an_integer_over_the_number_of_positions() -> None:
     share = mean("share", letter("a"))
-    assert str(share.kinds[0]) == "integer/(i+1) in 0..1"
+    assert str(share.ranges[0]) == "integer/(i+1) in 0..1"
     for word in all_words(4):
         expected = [Fraction(word[: i + 1].count("a"), i + 1) for i in range(len(word))]
         assert scalars(share, word) == expected
@@ -215,7 +215,7 @@ def test_a_mean_is_an_integer_over_the_number_of_positions() -> None:
 def test_a_mean_is_over_the_visible_positions_and_zero_if_there_are_none(mask: Mask) -> None:
     share = mean("share", letter("a"), mask)
     for word in all_words(3):
-        seen = [[word[j] for j in range(len(word)) if mask.sees(j, i)] for i in range(len(word))]
+        seen = [[word[j] for j in range(len(word)) if mask.is_visible(j, i)] for i in range(len(word))]
         expected = [Fraction(visible.count("a"), len(visible)) if visible else Fraction(0) for visible in seen]
         assert scalars(share, word) == expected
 
@@ -231,7 +231,7 @@ def test_a_lookup_reads_at_the_number_and_out_of_range_at_the_nearest_position(m
 
 
 def test_a_lookup_by_a_share_of_the_positions_reads_at_the_count() -> None:
-    found = lookup("at count", mean("share", letter("a")), stack(letter("a"), position(I)), per=INVERSE)
+    found = lookup("at count", mean("share", letter("a")), stack(letter("a"), position(I)), index_scale=RECIPROCAL)
     for word in all_words(5):
         counts = [word[: i + 1].count("a") for i in range(len(word))]
         assert numbers(found, word) == [[word[c] == "a", c] for c in counts]
@@ -239,8 +239,8 @@ def test_a_lookup_by_a_share_of_the_positions_reads_at_the_count() -> None:
 
 def test_locate_finds_an_integer_of_either_sign_and_what_stands_there() -> None:
     difference = mean("difference", letter("a") - letter("b"))
-    located = locate("h", difference, stack(letter("a"), letter("b")).labelled(("a", "b")), negative=True)
-    result = stack(located.number.value, located.number.square, located.below, located.read)
+    located = recover_integer("h", difference, stack(letter("a"), letter("b")).with_labels(("a", "b")), negative=True)
+    result = stack(located.integer.value, located.integer.square, located.is_negative, located.read)
     for word in all_words(5):
         found = numbers(result, word)
         for i in range(len(word)):
@@ -252,14 +252,14 @@ def test_locate_finds_an_integer_of_either_sign_and_what_stands_there() -> None:
 def test_locate_needs_one_head_less_if_the_integer_is_not_negative() -> None:
     heads = []
     for negative in (False, True):
-        located = locate("h", mean("share", letter("a")), letter("b"), negative=negative)
-        program = Program("test", LETTERS.tokens, ("h", "read"), stack(located.number.value, located.read))
+        located = recover_integer("h", mean("share", letter("a")), letter("b"), negative=negative)
+        program = Program("test", LETTERS.tokens, ("h", "read"), stack(located.integer.value, located.read))
         heads.append(len(compile_program(program).heads))
     assert heads == [2, 3]
 
 
 def test_latest_reads_at_the_latest_position_where_a_bit_holds_and_else_at_the_latest() -> None:
-    last = latest("last a", position(I), where=letter("a"))
+    last = fetch_latest("last a", position(I), where=letter("a"))
     for word in all_words(5):
         found = scalars(last, word)
         for i in range(len(word)):
@@ -268,7 +268,7 @@ def test_latest_reads_at_the_latest_position_where_a_bit_holds_and_else_at_the_l
 
 
 def test_latest_in_the_past_does_not_see_its_own_position_and_is_zero_at_the_start() -> None:
-    last = latest("last a", position(I) + 1, where=letter("a"), mask=Mask.PAST)
+    last = fetch_latest("last a", position(I) + 1, where=letter("a"), mask=Mask.PAST)
     for word in all_words(4):
         found = scalars(last, word)
         for i in range(len(word)):
@@ -277,8 +277,8 @@ def test_latest_in_the_past_does_not_see_its_own_position_and_is_zero_at_the_sta
 
 
 def test_latest_reads_at_the_latest_position_with_an_equal_number_and_else_at_the_nearest() -> None:
-    squared = Squared(NUMBER, NUMBERS.number("x²", lambda number: number * number))
-    found = latest("last equal", position(I), equal=(squared, Squared(-NUMBER, squared.square)))
+    squared = WithSquare(NUMBER, NUMBERS.number("x²", lambda number: number * number))
+    found = fetch_latest("last equal", position(I), matches=(squared, WithSquare(-NUMBER, squared.square)))
     for word in itertools.product(["-2", "-1", "0", "1", "2"], repeat=3):
         values = [int(token) for token in word]
         expected = [max((-((values[j] + values[i]) ** 2), j) for j in range(i + 1))[1] for i in range(3)]
@@ -288,7 +288,9 @@ def test_latest_reads_at_the_latest_position_with_an_equal_number_and_else_at_th
 def test_latest_prefers_a_position_where_the_bit_holds_among_equal_numbers() -> None:
     tokens = Vocabulary({f"{b}{x}": (b, x) for b in range(2) for x in range(2)})
     bit, number = tokens.bit("b", lambda m: m[0] == 1), tokens.number("x", lambda m: m[1])
-    found = latest("last", position(I), where=bit, equal=(Squared(number, number), Squared(number, number)))
+    found = fetch_latest(
+        "last", position(I), where=bit, matches=(WithSquare(number, number), WithSquare(number, number))
+    )
     for word in itertools.product(tokens.tokens, repeat=3):
         pairs = [tokens.meanings[token] for token in word]
         score = [[p[0] - (p[1] - q[1]) ** 2 for p in pairs] for q in pairs]
@@ -300,7 +302,7 @@ def test_latest_prefers_a_position_where_the_bit_holds_among_equal_numbers() -> 
 def test_exists_is_whether_a_bit_holds_at_a_visible_position(mask: Mask) -> None:
     some = exists("some a", letter("a"), mask=mask)
     for word in all_words(4):
-        expected = [any(word[j] == "a" for j in range(len(word)) if mask.sees(j, i)) for i in range(len(word))]
+        expected = [any(word[j] == "a" for j in range(len(word)) if mask.is_visible(j, i)) for i in range(len(word))]
         assert truths(some, word) == expected
 
 
@@ -327,15 +329,15 @@ def test_fetch_reads_where_the_address_is_equal_bit_by_bit() -> None:
 
 
 def test_previous_is_one_position_earlier_and_at_the_start_the_start() -> None:
-    before = previous("before", letter("a"))
+    before = fetch_previous("before", letter("a"))
     for word in all_words(4):
         assert truths(before, word) == [word[max(i - 1, 0)] == "a" for i in range(len(word))]
 
 
 def test_previous_may_be_taken_of_a_mean() -> None:
     """A share of i+1 at one position is none at another, so nothing more than its bounds is promised there."""
-    before = previous("before", mean("share", letter("a")))
-    assert before.kinds[0].over is None
+    before = fetch_previous("before", mean("share", letter("a")))
+    assert before.ranges[0].denominator is None
     assert scalars(before, [START, *"aab"])[-1] == Fraction(2, 3)
 
 
@@ -344,7 +346,7 @@ def test_first_position_is_a_bit_that_holds_only_there() -> None:
 
 
 def test_here_is_the_position_and_its_square() -> None:
-    place = here()
+    place = position_with_square()
     assert numbers(stack(place.value, place.square), [START, *"ab"]) == [[0, 0], [1, 1], [2, 4]]
 
 
@@ -353,11 +355,11 @@ def test_here_is_the_position_and_its_square() -> None:
 
 def test_a_table_sets_the_outputs_of_the_row_that_applies() -> None:
     rows = [
-        Row("both", (FIRST, SECOND), ("x", "y")),
-        Row("only p", (FIRST, ~SECOND), ("x",)),
-        Row("none", (stack(~FIRST, ~SECOND),), ("z",)),
+        TableRow("both", (FIRST, SECOND), ("x", "y")),
+        TableRow("only p", (FIRST, ~SECOND), ("x",)),
+        TableRow("none", (stack(~FIRST, ~SECOND),), ("z",)),
     ]
-    result = table("next", ("x", "y", "z"), rows)
+    result = lookup_table("next", ("x", "y", "z"), rows)
     assert result.labels == ("x", "y", "z")
     expected = {"11": [1, 1, 0], "10": [1, 0, 0], "00": [0, 0, 1], "01": [0, 0, 0]}
     tokens = list(expected)
@@ -365,25 +367,25 @@ def test_a_table_sets_the_outputs_of_the_row_that_applies() -> None:
 
 
 def test_a_table_in_which_two_rows_apply_breaks_its_promise() -> None:
-    rows = [Row("one", (FIRST,), ("x",)), Row("two", (SECOND,), ("x",))]
+    rows = [TableRow("one", (FIRST,), ("x",)), TableRow("two", (SECOND,), ("x",))]
     with pytest.raises(ConstructionError, match=r"next\[x\] is 2 at position 0, outside its declared range: bit"):
-        evaluate(table("next", ("x",), rows), ["11"])
+        evaluate(lookup_table("next", ("x",), rows), ["11"])
 
 
 def test_first_of_takes_the_choice_that_is_made_or_else_the_default() -> None:
-    first = stack(all_of("only p", FIRST, ~SECOND)).labelled(("x",))
-    second = stack(all_of("both", FIRST, SECOND), all_of("only q", ~FIRST, SECOND)).labelled(("y", "d"))
-    result = first_of("symbol", first, second, labels=("x", "d", "y"), default="d")
+    first = stack(all_of("only p", FIRST, ~SECOND)).with_labels(("x",))
+    second = stack(all_of("both", FIRST, SECOND), all_of("only q", ~FIRST, SECOND)).with_labels(("y", "d"))
+    result = one_hot_with_default("symbol", first, second, labels=("x", "d", "y"), default="d")
     expected = {"10": [1, 0, 0], "11": [0, 0, 1], "01": [0, 1, 0], "00": [0, 1, 0]}
     assert numbers(result, list(expected), PAIRS.tokens) == list(expected.values())
-    assert result.total.kinds == (BIT,)
+    assert result.total.ranges == (BIT,)
 
 
 # What gadgets refuse
 
 THIRD = Fraction(1, 3) * letter("a")
 UNBOUNDED = position(I)
-LABELLED = stack(letter("a"), letter("b")).labelled(("a", "b"))
+LABELLED = stack(letter("a"), letter("b")).with_labels(("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -400,28 +402,37 @@ LABELLED = stack(letter("a"), letter("b")).labelled(("a", "b"))
             "two signals of equal width, but the widths are 1, 2 and 1",
         ),
         (lambda: select("x", LABELLED, LABELLED, LABELLED), "one bit"),
-        (lambda: gate("x", UNBOUNDED, off=letter("a")), "gate 'x' takes numbers between 0 and 1, but one is integer"),
-        (lambda: gate("x", letter("a"), off=THIRD), "gate 'x' takes integers, but 1/3·a is real"),
-        (lambda: gate("x", letter("a"), off=-letter("b")), "gate 'x' takes a nonnegative off signal"),
+        (
+            lambda: gate("x", UNBOUNDED, blockers=letter("a")),
+            "gate 'x' takes numbers between 0 and 1, but one is integer",
+        ),
+        (lambda: gate("x", letter("a"), blockers=THIRD), "gate 'x' takes integers, but 1/3·a is real"),
+        (lambda: gate("x", letter("a"), blockers=-letter("b")), "gate 'x' takes a nonnegative off signal"),
         (lambda: at_least("x", THIRD, 1), "at_least 'x' takes integers"),
-        (lambda: where_zero("x", THIRD, UNBOUNDED), "where_zero 'x' takes bits"),
-        (lambda: where_zero("x", letter("a"), THIRD), "where_zero 'x' takes integers"),
+        (lambda: gate_by_zero("x", THIRD, UNBOUNDED), "where_zero 'x' takes bits"),
+        (lambda: gate_by_zero("x", letter("a"), THIRD), "where_zero 'x' takes integers"),
         (lambda: lookup("x", THIRD, UNBOUNDED), "lookup 'x' takes integers, but the index is real in 0..1/3"),
-        (lambda: lookup("x", THIRD, UNBOUNDED, per=INVERSE), r"lookup 'x' takes integers over i\+1"),
+        (lambda: lookup("x", THIRD, UNBOUNDED, index_scale=RECIPROCAL), r"lookup 'x' takes integers over i\+1"),
         (lambda: lookup("x", mean("m", letter("a")), UNBOUNDED), "lookup 'x' takes integers"),
-        (lambda: locate("x", THIRD, UNBOUNDED, negative=True), r"takes integers over i\+1"),
-        (lambda: latest("x", THIRD, where=UNBOUNDED), "latest 'x' takes bits"),
-        (lambda: latest("x", THIRD), "latest 'x' has no match condition"),
-        (lambda: latest("x", THIRD, where=letter("a"), mask=Mask.ALL), "needs a causal mask, not 'all j'"),
-        (lambda: latest("x", THIRD, equal=(Squared(THIRD, THIRD), here())), "latest 'x' takes integers"),
+        (lambda: recover_integer("x", THIRD, UNBOUNDED, negative=True), r"takes integers over i\+1"),
+        (lambda: fetch_latest("x", THIRD, where=UNBOUNDED), "latest 'x' takes bits"),
+        (lambda: fetch_latest("x", THIRD), "latest 'x' has no match condition"),
+        (lambda: fetch_latest("x", THIRD, where=letter("a"), mask=Mask.ALL), "needs a causal mask, not 'all j'"),
+        (
+            lambda: fetch_latest("x", THIRD, matches=(WithSquare(THIRD, THIRD), position_with_square())),
+            "latest 'x' takes integers",
+        ),
         (lambda: exists("x", UNBOUNDED), "exists 'x' takes bits"),
         (lambda: fetch("x", LABELLED, letter("a"), THIRD), "head 'x': the query has width 2, the key 1"),
-        (lambda: table("x", ("u",), [Row("r", (UNBOUNDED,), ("u",))]), "all_of 'x: r' takes bits"),
-        (lambda: table("x", ("u",), [Row("r", (), ("v",))]), "table 'x' has no output 'v'; it has 'u'"),
-        (lambda: first_of("x", LABELLED, labels=("a",), default="a"), "first_of 'x' has no output 'b'"),
-        (lambda: first_of("x", LABELLED, labels=("a", "b"), default="c"), "first_of 'x' has no output 'c'"),
-        (lambda: first_of("x", THIRD.labelled(("a",)), labels=("a",), default="a"), "first_of 'x' takes bits"),
-        (lambda: first_of("x", letter("a"), labels=("a",), default="a"), "no output 'unlabelled'"),
+        (lambda: lookup_table("x", ("u",), [TableRow("r", (UNBOUNDED,), ("u",))]), "all_of 'x: r' takes bits"),
+        (lambda: lookup_table("x", ("u",), [TableRow("r", (), ("v",))]), "table 'x' has no output 'v'; it has 'u'"),
+        (lambda: one_hot_with_default("x", LABELLED, labels=("a",), default="a"), "first_of 'x' has no output 'b'"),
+        (lambda: one_hot_with_default("x", LABELLED, labels=("a", "b"), default="c"), "first_of 'x' has no output 'c'"),
+        (
+            lambda: one_hot_with_default("x", THIRD.with_labels(("a",)), labels=("a",), default="a"),
+            "first_of 'x' takes bits",
+        ),
+        (lambda: one_hot_with_default("x", letter("a"), labels=("a",), default="a"), "no output 'unlabelled'"),
     ],
 )
 def test_a_gadget_refuses_what_it_does_not_assume(build: Callable[[], Signal], message: str) -> None:
@@ -436,10 +447,12 @@ def test_a_step_is_one_from_zero_on() -> None:
 
 def test_gadgets_on_long_words_stay_exact_in_float64() -> None:
     word = [START, *("aab" * 40)]
-    place = here()
-    counted = lookup("number of a", mean("share of a", letter("a")), stack(place.value, place.square), per=INVERSE)
+    place = position_with_square()
+    counted = lookup(
+        "number of a", mean("share of a", letter("a")), stack(place.value, place.square), index_scale=RECIPROCAL
+    )
     more = at_least("more than half", 2 * counted[0] - position(I), 0)
-    since = latest("last b", position(I), where=letter("b"))
+    since = fetch_latest("last b", position(I), where=letter("b"))
     found = numbers(stack(counted, more, since), word)
     for i in range(len(word)):
         c = word[: i + 1].count("a")
@@ -448,4 +461,4 @@ def test_gadgets_on_long_words_stay_exact_in_float64() -> None:
 
 
 def test_bounds_of_gadgets_do_not_depend_on_the_length_where_they_say_so() -> None:
-    assert relu("r", position(I) - 2).kinds == (integer(0, Bound.length()),)
+    assert relu("r", position(I) - 2).ranges == (integer(0, Polynomial.variable()),)

@@ -11,38 +11,38 @@ from softmachine.ir import Signal, attend, constant, evaluate, position, relu, s
 from softmachine.ir.ranges import (
     BIT,
     INTEGERS,
-    SHARES,
+    OVER_POSITIONS,
     SIGN,
-    Kind,
-    combination,
-    exactly,
+    ValueRange,
+    affine_range,
+    exact,
     integer,
     real,
-    rectified,
+    relu_range,
     union,
 )
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
+from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
-from softmachine.transformer.features import I_SQUARED, INVERSE, I
+from softmachine.transformer.features import I_SQUARED, RECIPROCAL, I
 from tests.sources.oracle import letter
 from tests.sources.signal_programs import random_program, random_tokens
 
-N = Bound.length()
+N = Polynomial.variable()
 A = letter("a")
-SHARE = Kind(Bound.of(0), Bound.of(1), SHARES)
+SHARE = ValueRange(Polynomial.coerce(0), Polynomial.coerce(1), OVER_POSITIONS)
 
 
-def random_kind(chooser: random.Random) -> Kind:
-    low = Bound((Fraction(chooser.randrange(-4, 4)), Fraction(-chooser.randrange(2))))
-    span = Bound((Fraction(chooser.randrange(4)), Fraction(chooser.randrange(2))))
-    return Kind(low, low + span, chooser.choice((INTEGERS, SHARES, None)))
+def random_kind(chooser: random.Random) -> ValueRange:
+    low = Polynomial((Fraction(chooser.randrange(-4, 4)), Fraction(-chooser.randrange(2))))
+    span = Polynomial((Fraction(chooser.randrange(4)), Fraction(chooser.randrange(2))))
+    return ValueRange(low, low + span, chooser.choice((INTEGERS, OVER_POSITIONS, None)))
 
 
-def member(kind: Kind, chooser: random.Random, i: int, n: int) -> Fraction:
+def member(kind: ValueRange, chooser: random.Random, i: int, n: int) -> Fraction:
     """A number of this kind at position i of n."""
     low, high = kind.low.at(n), kind.high.at(n)
-    grid = {INTEGERS: 1, SHARES: i + 1, None: 7}[kind.over]
+    grid = {INTEGERS: 1, OVER_POSITIONS: i + 1, None: 7}[kind.denominator]
     return Fraction(chooser.randrange(int(low * grid), int(high * grid) + 1), grid)
 
 
@@ -56,35 +56,35 @@ def test_what_is_inferred_of_a_combination_a_relu_or_a_union_admits_every_value(
         factors = [Fraction(chooser.randrange(-3, 4), chooser.choice((1, 1, 2))) for _ in kinds]
         constants = Fraction(chooser.randrange(-3, 4), chooser.choice((1, 1, 2)))
         total = constants + sum(f * v for f, v in zip(factors, values, strict=True))
-        inferred = combination(zip(factors, kinds, strict=True), constants)
-        assert all(kind.admits(value, i, n) for kind, value in zip(kinds, values, strict=True))
-        assert inferred.admits(total, i, n)
-        assert rectified(inferred).admits(max(total, Fraction(0)), i, n)
-        assert all(union(kinds).admits(value, i, n) for value in values)
-        assert all(kind.within(union(kinds)) for kind in kinds)
+        inferred = affine_range(zip(factors, kinds, strict=True), constants)
+        assert all(kind.contains(value, i, n) for kind, value in zip(kinds, values, strict=True))
+        assert inferred.contains(total, i, n)
+        assert relu_range(inferred).contains(max(total, Fraction(0)), i, n)
+        assert all(union(kinds).contains(value, i, n) for value in values)
+        assert all(kind.is_within(union(kinds)) for kind in kinds)
 
 
 def test_within_means_that_every_number_of_one_kind_is_of_the_other() -> None:
     chooser = random.Random(1)
     for _ in range(3000):
         one, other = random_kind(chooser), random_kind(chooser)
-        if one.within(other):
+        if one.is_within(other):
             n = chooser.randrange(1, 6)
             i = chooser.randrange(n)
-            assert other.admits(member(one, chooser, i, n), i, n)
+            assert other.contains(member(one, chooser, i, n), i, n)
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [(BIT, SIGN), (BIT, integer(0, N + Bound.of(1))), (BIT, real(0, 1)), (BIT, SHARE)],
+    [(BIT, SIGN), (BIT, integer(0, N + Polynomial.coerce(1))), (BIT, real(0, 1)), (BIT, SHARE)],
 )
-def test_bits_are_signs_reals_and_shares(one: Kind, other: Kind) -> None:
-    assert one.within(other)
-    assert not other.within(one)
+def test_bits_are_signs_reals_and_shares(one: ValueRange, other: ValueRange) -> None:
+    assert one.is_within(other)
+    assert not other.is_within(one)
 
 
 def test_a_count_up_to_n_may_be_zero_so_that_a_bit_is_not_always_one() -> None:
-    assert not BIT.within(integer(0, N))
+    assert not BIT.is_within(integer(0, N))
 
 
 def test_the_kinds_of_nodes_in_random_programs_hold() -> None:
@@ -101,9 +101,9 @@ def test_the_kinds_of_nodes_in_random_programs_hold() -> None:
         (position(I), "integer in 0..n"),
         (position(I) + 1, "integer in 1..n + 1"),
         (position(I_SQUARED), "integer in 0..n²"),
-        (position(INVERSE), "integer/(i+1) in 0..1"),
-        (3 * position(INVERSE) + 1, "integer/(i+1) in 1..4"),
-        (Fraction(1, 2) * position(INVERSE), "real in 0..1/2"),
+        (position(RECIPROCAL), "integer/(i+1) in 0..1"),
+        (3 * position(RECIPROCAL) + 1, "integer/(i+1) in 1..4"),
+        (Fraction(1, 2) * position(RECIPROCAL), "real in 0..1/2"),
         (letter("a"), "bit"),
         (1 - letter("a"), "bit"),
         (A - A, "integer in 0..0"),
@@ -111,37 +111,37 @@ def test_the_kinds_of_nodes_in_random_programs_hold() -> None:
         (relu("r", letter("a") - 3), "integer in 0..0"),
         (attend("h", value=letter("a")), "integer/(i+1) in 0..1"),
         (attend("h", value=letter("a"), mask=Mask.ALL), "real in 0..1"),
-        (attend("h", value=letter("a"), single=True), "bit"),
+        (attend("h", value=letter("a"), single_key=True), "bit"),
         (attend("h", value=letter("a"), weighting=LEFTMOST_HARD), "bit"),
         (attend("h", value=constant(3), weighting=RIGHTMOST_HARD, mask=Mask.PAST), "integer in 0..3"),
-        (attend("h", value=position(INVERSE), single=True), "real in 0..1"),
+        (attend("h", value=position(RECIPROCAL), single_key=True), "real in 0..1"),
         (attend("h", value=attend("m", value=letter("a"))), "real in 0..1"),
     ],
 )
 def test_kinds_print_what_is_known(signal: Signal, kind: str) -> None:
-    assert str(signal.kinds[0]) == kind
+    assert str(signal.ranges[0]) == kind
 
 
 def test_an_exact_number_is_its_own_bound() -> None:
-    assert exactly(Fraction(3)).admits(Fraction(3), 0, 1)
-    assert not exactly(Fraction(3)).admits(Fraction(2), 0, 1)
+    assert exact(Fraction(3)).contains(Fraction(3), 0, 1)
+    assert not exact(Fraction(3)).contains(Fraction(2), 0, 1)
 
 
 def test_a_sum_of_components_of_a_one_hot_vector_is_a_bit() -> None:
     onehot = token("x", {"a": (1, 0, 0), "b": (0, 1, 0)}, labels=("p", "q", "r"))
-    assert onehot.exclusive
-    assert onehot.total.kinds == (BIT,)
-    assert onehot.among(["p", "r", "p"]).kinds == (BIT,)
-    assert [list(row) for row in evaluate(onehot.among(["p", "r", "p"]), ["a", "b"])] == [[1], [0]]
-    assert onehot["q"].kinds == (BIT,)
-    assert attend("h", value=onehot, weighting=LEFTMOST_HARD).exclusive
-    assert not attend("h", value=onehot).exclusive
+    assert onehot.is_one_hot
+    assert onehot.total.ranges == (BIT,)
+    assert onehot.sum_of_labels(["p", "r", "p"]).ranges == (BIT,)
+    assert [list(row) for row in evaluate(onehot.sum_of_labels(["p", "r", "p"]), ["a", "b"])] == [[1], [0]]
+    assert onehot["q"].ranges == (BIT,)
+    assert attend("h", value=onehot, weighting=LEFTMOST_HARD).is_one_hot
+    assert not attend("h", value=onehot).is_one_hot
 
 
 def test_a_table_that_is_not_one_hot_is_not_taken_for_one() -> None:
-    assert not token("x", {"a": (1, 1)}).exclusive
-    assert not token("x", {"a": (2, 0)}).exclusive
-    assert not token("x", {"a": (1, -1)}).exclusive
+    assert not token("x", {"a": (1, 1)}).is_one_hot
+    assert not token("x", {"a": (2, 0)}).is_one_hot
+    assert not token("x", {"a": (1, -1)}).is_one_hot
 
 
 # Signals that do not fit
@@ -151,13 +151,13 @@ def test_a_table_that_is_not_one_hot_is_not_taken_for_one() -> None:
     ("build", "message"),
     [
         (lambda: letter("a") + stack(letter("a"), letter("b")), "signals of width 1 and 2 cannot be added"),
-        (lambda: stack(letter("a"), letter("b")).known(BIT, BIT, BIT), "width 2 cannot have 3 ranges"),
-        (lambda: letter("a").labelled(("x", "y")), "width 1 cannot have 2 labels"),
+        (lambda: stack(letter("a"), letter("b")).with_range(BIT, BIT, BIT), "width 2 cannot have 3 ranges"),
+        (lambda: letter("a").with_labels(("x", "y")), "width 1 cannot have 2 labels"),
         (lambda: token("t", {"a": (1, 2)}, labels=("x",)), "width 2 cannot have 1 labels"),
         (lambda: token("t", {"a": (1, 2), "b": (1,)}), r"table 't' have widths \[1, 2\]; give them one"),
         (lambda: token("t", {}), "give them one"),
         (lambda: letter("a")["x"], "has no component 'x'"),
-        (lambda: letter("a").labelled(("x",)).among(["y"]), "has no component 'y'"),
+        (lambda: letter("a").with_labels(("x",)).sum_of_labels(["y"]), "has no component 'y'"),
         (lambda: attend("h", query=letter("a"), value=letter("a")), "head 'h': the query has width 1, the key 0"),
     ],
 )
@@ -168,7 +168,7 @@ def test_signals_that_do_not_fit_are_refused(build: object, message: str) -> Non
 
 
 def test_a_signal_is_a_sequence_of_its_components() -> None:
-    both = stack(letter("a"), 2 * letter("b")).labelled(("x", "y"))
+    both = stack(letter("a"), 2 * letter("b")).with_labels(("x", "y"))
     assert len(both) == 2
     assert [evaluate(part, ["b"])[0][0] for part in (both[1], both["y"], both[-1], both[1:])] == [2] * 4
     assert both[:1].labels == ("x",)

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics import Tensor, UndecidedError, arithmetic
-from softmachine.exports.manifest import MARK, digest
+from softmachine.engines.numerics import Tensor, UndecidedError, find_arithmetic
+from softmachine.exports.manifest import MANIFEST_FILE, compute_digest
 from softmachine.ir import Program, attend, constant, evaluate, norm, position, stack, token
-from softmachine.ir.gadgets.layer_norm_hash import hashed, look_up
+from softmachine.ir.gadgets.layer_norm_hash import layer_norm_hash, lookup_by_hash
 from softmachine.support.errors import ConstructionError, SourceError, UsageError
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import INVERSE
+from softmachine.transformer.features import RECIPROCAL
 from softmachine.transformer.weights import Transformer
 
 TOKENS = ("a", "b", "c", "d")
@@ -51,9 +51,9 @@ def test_of_several_numbers_it_is_over_the_root_of_the_mean_square() -> None:
 def test_it_is_layer_norm_of_the_numbers_and_their_negatives(rows: list[tuple[int, int]]) -> None:
     """By the definition: subtract the mean, divide by the standard deviation; nothing where all are 0."""
     for name in ("float64", "ball", "float64:plain"):
-        numbers = arithmetic(name)
+        numbers = find_arithmetic(name)
         found = numbers.norm(
-            Tensor(numbers.numbers([[Fraction(x) for x in row] for row in rows]).value[None])
+            Tensor(numbers.convert([[Fraction(x) for x in row] for row in rows]).value[None])
             if name != "float64"
             else _float(rows)
         ).value[0]
@@ -71,7 +71,7 @@ def _float(rows: list[tuple[int, int]]) -> Tensor:
 
 @given(small, small, st.floats(1e-12, 1e-3), st.floats(-1, 1), st.floats(-1, 1))
 def test_float_bounds_enclose_what_errors_can_do(x: int, y: int, size: float, one: float, two: float) -> None:
-    numbers = arithmetic("float64")
+    numbers = find_arithmetic("float64")
     value = np.array([[[x, y]]], dtype=float)
     try:
         found = numbers.norm(Tensor(value, np.full(value.shape, size)))
@@ -86,7 +86,7 @@ def test_float_bounds_enclose_what_errors_can_do(x: int, y: int, size: float, on
 
 def test_a_sign_that_is_not_certain_is_not_decided() -> None:
     with pytest.raises(UndecidedError):
-        arithmetic("float64").norm(Tensor(np.array([[[1e-9]]]), np.array([[[1e-8]]])))
+        find_arithmetic("float64").norm(Tensor(np.array([[[1e-9]]]), np.array([[[1e-8]]])))
 
 
 @pytest.mark.parametrize("name", ["exact", "ball", "float64", "float32", "bfloat16", "fixed:6"])
@@ -114,8 +114,8 @@ def test_what_nobody_asks_for_is_still_part_of_the_norm() -> None:
 def hashing() -> Transformer:
     """At every position, the token at the position of the number of a's so far: c, 1/(i+1) and no other feature."""
     letters = token("letter", {t: tuple(int(t == other) for other in TOKENS) for t in TOKENS})
-    share, per = attend("share", value=letters[0]), position(INVERSE)
-    found = look_up("found", share, per, 1 - per, per, letters, Mask.CAUSAL)
+    share, per = attend("share", value=letters[0]), position(RECIPROCAL)
+    found = lookup_by_hash("found", share, per, 1 - per, per, letters, Mask.CAUSAL)
     return compile_program(program(*(found[k] for k in range(4))))
 
 
@@ -125,26 +125,26 @@ def test_the_hash_finds_the_position_of_a_number(n: int) -> None:
     for _ in range(3):
         tokens = [str(t) for t in chooser.choice(list(TOKENS), size=n, p=[0.7, 0.1, 0.1, 0.1])]
         counts = np.cumsum([t == "a" for t in tokens])
-        answers = DenseEngine(hashing()).answers([tokens])[0]
+        answers = DenseEngine(hashing()).predict([tokens])[0]
         for i, (count, answer) in enumerate(zip(counts.tolist(), answers, strict=True)):
             assert answer == f"out {TOKENS.index(tokens[min(count, i)])}"
 
 
 def test_hashes_are_equal_for_equal_ratios_only() -> None:
     rows = [(x, y) for x in range(12) for y in range(1, 12)]
-    numbers = arithmetic("ball")
-    value = numbers.numbers([[Fraction(x), Fraction(y)] for x, y in rows])
+    numbers = find_arithmetic("ball")
+    value = numbers.convert([[Fraction(x), Fraction(y)] for x, y in rows])
     found = numbers.norm(value[None]).value[0]
     for (x, y), one in zip(rows, found, strict=True):
         for (u, v), two in zip(rows, found, strict=True):
             product_of = one[0] * two[0] + one[1] * two[1]
             assert (
-                product_of.overlaps(numbers.numbers([[Fraction(2)]]).value[0, 0]) if x * v == u * y else product_of < 2
+                product_of.overlaps(numbers.convert([[Fraction(2)]]).value[0, 0]) if x * v == u * y else product_of < 2
             )
 
 
 def test_a_hash_has_two_units() -> None:
-    model = compile_program(program(*(hashed("h", SIGNED[0], SIGNED[1])[k] for k in range(2))))
+    model = compile_program(program(*(layer_norm_hash("h", SIGNED[0], SIGNED[1])[k] for k in range(2))))
     assert [len(layer.feed_forward.units) for layer in model.layers] == [2]
 
 
@@ -155,11 +155,13 @@ def test_a_model_with_layer_norm_is_saved_and_a_damaged_one_refused(tmp_path: Pa
     weights = compile_program(program(norm("sign", SIGNED[0]), constant(Fraction(1, 3))))
     sm.save(weights, tmp_path / "bare")
     assert sm.load_weights(tmp_path / "bare") == weights
-    mark = tmp_path / "bare" / MARK
+    mark = tmp_path / "bare" / MANIFEST_FILE
     facts = json.loads(mark.read_text(encoding="utf-8"))
     facts["weights"]["blocks"][0]["layers"][0]["norms"] = [[7]]
     digests = facts.pop("digests")
-    mark.write_text(json.dumps({**facts, "digests": {**digests, MARK: digest(facts)}}), encoding="utf-8")
+    mark.write_text(
+        json.dumps({**facts, "digests": {**digests, MANIFEST_FILE: compute_digest(facts)}}), encoding="utf-8"
+    )
     with pytest.raises(SourceError, match="the norms of"):
         sm.load_weights(tmp_path / "bare")
 

@@ -11,12 +11,12 @@ import pytest
 
 from softmachine.compiler import compile_program
 from softmachine.ir import Signal, Vocabulary, loop, position, recogniser, stack, step
-from softmachine.ir.gadgets import all_of, any_of, exists, fetch, latest, mean
+from softmachine.ir.gadgets import all_of, any_of, exists, fetch, fetch_latest, mean
 from softmachine.ir.ranges import BIT
 from softmachine.testing import assert_computes_signals, strings
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Bit, Logarithm
-from softmachine.transformer.table_features import Table
+from softmachine.transformer.table_features import TableFeature
 from tests.sources.oracle import LETTERS, START, letter, truths
 
 # Temporal logic: since
@@ -25,7 +25,7 @@ from tests.sources.oracle import LETTERS, START, letter, truths
 def since(p: Signal, q: Signal) -> Signal:
     """The latest j ≤ i with ¬p or q decides: true iff q there."""
     decider = any_of("¬p ∨ q", ~p, q)
-    return latest("since", q, where=decider)
+    return fetch_latest("since", q, where=decider)
 
 
 @pytest.mark.parametrize("length", range(6))
@@ -64,7 +64,7 @@ def test_a_comparison_of_two_counts_needs_no_position_feature_and_one_layer() ->
 
 
 def wiring(name: str, of: dict[int, int]) -> Signal:
-    return position(Table(name, tuple(Fraction(of.get(i, 0)) for i in range(max(of) + 1))))
+    return position(TableFeature(name, tuple(Fraction(of.get(i, 0)) for i in range(max(of) + 1))))
 
 
 def address(name: str, of: dict[int, int], bits: int) -> Signal:
@@ -80,7 +80,7 @@ def test_an_and_gate_over_padding_tokens_detects_a_zero_among_its_arguments() ->
     arguments, gate = range(n + 1, 2 * n + 1), 2 * n + 1
     own = address("own", {i: i for i in range(n + 1)}, bits)
     source = address("source", {i: i - n if i in arguments else 0 for i in range(gate + 1)}, bits)
-    is_argument = wiring("is argument", dict.fromkeys(arguments, 1)).known(BIT)
+    is_argument = wiring("is argument", dict.fromkeys(arguments, 1)).with_range(BIT)
 
     fetched = fetch("argument", source, own, value, mask=Mask.ALL)
     some_zero = exists("a zero", all_of("argument is 0", is_argument, ~fetched), mask=Mask.ALL)
@@ -129,7 +129,9 @@ def reachability(vertices: int) -> tuple[Signal, Vocabulary[int], int]:
     pad_i, pad_k, pad_j = ({p: triple[k] for p, triple in pads.items()} for k in range(3))
     tokens = Vocabulary({START: 0, "0": 0, "1": 1, "pad": 0})
     edge = tokens.bit("edge", lambda meaning: meaning == 1)
-    is_pad, is_pair = (wiring(f"is {w}", dict.fromkeys(o, 1)).known(BIT) for w, o in (("pad", pads), ("pair", pairs)))
+    is_pad, is_pair = (
+        wiring(f"is {w}", dict.fromkeys(o, 1)).with_range(BIT) for w, o in (("pad", pads), ("pair", pairs))
+    )
 
     def double(reach: Signal) -> Signal:
         own = stack(field("i", own_i), field("j", own_j))
@@ -141,7 +143,7 @@ def reachability(vertices: int) -> tuple[Signal, Vocabulary[int], int]:
         through = all_of("through", exists("some middle", both, match=(ours, ends), mask=Mask.ALL), is_pair)
         return any_of("reachable", through, reach)
 
-    return loop("doubling", times=Logarithm(of_length=True), carry=edge, body=double), tokens, n
+    return loop("doubling", iterations=Logarithm(of_length=True), initial=edge, body=double), tokens, n
 
 
 @pytest.mark.parametrize(
@@ -161,20 +163,20 @@ def test_looped_doubling_finds_what_is_reachable(edges: list[tuple[int, int]]) -
 
 
 def test_a_loop_that_runs_no_time_leaves_its_start() -> None:
-    carried = loop("nothing", times=0, carry=letter("a"), body=lambda bit: ~bit)
+    carried = loop("nothing", iterations=0, initial=letter("a"), body=lambda bit: ~bit)
     assert truths(carried, [START, "a", "b"]) == [False, True, False]
 
 
 @pytest.mark.parametrize("times", [1, 2, 5])
 def test_a_loop_negates_as_often_as_it_runs(times: int) -> None:
-    carried = loop("negate", times=times, carry=letter("a"), body=lambda bit: ~bit)
+    carried = loop("negate", iterations=times, initial=letter("a"), body=lambda bit: ~bit)
     assert truths(carried, [START, "a", "b"]) == [times % 2 == 1, times % 2 == 0, times % 2 == 1]
 
 
 def test_a_loop_may_start_from_what_another_loop_left() -> None:
-    first = loop("first", times=3, carry=letter("a"), body=lambda bit: ~bit)
-    second = loop("second", times=2, carry=any_of("a or b", ~first, letter("b")), body=lambda bit: ~bit)
-    third = loop("third", times=1, carry=first, body=lambda bit: all_of("and", bit, letter("b")))
+    first = loop("first", iterations=3, initial=letter("a"), body=lambda bit: ~bit)
+    second = loop("second", iterations=2, initial=any_of("a or b", ~first, letter("b")), body=lambda bit: ~bit)
+    third = loop("third", iterations=1, initial=first, body=lambda bit: all_of("and", bit, letter("b")))
     assert truths(second, [START, "a", "b"]) == [False, True, True]
     assert truths(third, [START, "a", "b"]) == [False, False, True]
 
@@ -184,7 +186,7 @@ def test_a_loop_may_name_things_and_use_what_is_outside() -> None:
         seen = exists("seen", any_of("bit or b", bit, letter("b")))
         return all_of("kept", seen, ~letter("a"))
 
-    carried = loop("mix", times=3, carry=letter("a"), body=body)
+    carried = loop("mix", iterations=3, initial=letter("a"), body=body)
     program = recogniser("mix", LETTERS.tokens, carried)
     for word in strings("ab", 4, 4):
         assert_computes_signals(program, [START, *word])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from softmachine.languages.turing import Rule, Tape, TuringMachine
+from softmachine.languages.turing import Rule, TapeConvention, TuringMachine
 
 SYMBOLS = ("_", "0", "1", "+", "$")
 
@@ -56,6 +56,6 @@ def binary_adder() -> TuringMachine:
         rules=tuple(rules),
         start="mark",
         accept=("done",),
-        tape=Tape.STAY,
+        tape=TapeConvention.STAY,
         tapes=2,
     )

@@ -22,5 +22,5 @@ def truths(
     """The value of a bit at every position, by the weights in exact arithmetic and in float64, which must agree."""
     program = recogniser("test", tuple(vocabulary) or LETTERS.tokens, signal)
     exact = [true > false for false, true in assert_computes_signals(program, tokens, length)]
-    assert exact == [answer == "true" for answer in engine_of(program, "float64").answers([tokens], length)[0]]
+    assert exact == [answer == "true" for answer in engine_of(program, "float64").predict([tokens], length)[0]]
     return exact

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softmachine.ir import Program, Signal, attend, constant, named, position, relu, stack, step, token
-from softmachine.ir.gadgets.lookup import Squared, here, previous
-from softmachine.ir.primitives import Fall, one_hot
+from softmachine.ir.gadgets.lookup import WithSquare, fetch_previous, position_with_square
+from softmachine.ir.primitives import ScoreDecay, one_hot
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import INVERSE, LENGTH, Feature
+from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Feature
 
 SINK = "<s>"
 Word = Sequence[str]
@@ -34,14 +34,14 @@ class Label:
 class Number:
     """An integer at every letter with its expected value, and its value at the sink."""
 
-    signal: Squared
+    signal: WithSquare
     of: Callable[[Word], Sequence[int]]
     at_sink: int = 0
 
     def plus(self, more: int) -> Number:
         """The integer plus a constant."""
         value, square = self.signal.value, self.signal.square
-        raised = Squared(value + more, square + 2 * more * value + more * more)
+        raised = WithSquare(value + more, square + 2 * more * value + more * more)
         return Number(raised, lambda word: [x + more for x in self.of(word)], self.at_sink + more)
 
 
@@ -74,12 +74,12 @@ class Selectors:
     @property
     def index(self) -> Number:
         """The position; the first letter stands at 1."""
-        return Number(here(), lambda word: range(1, len(word) + 1))
+        return Number(position_with_square(), lambda word: range(1, len(word) + 1))
 
     @property
     def gap(self) -> Feature:
         """The score gap of lookups of a selector's results."""
-        return INVERSE if self.mask.causal else 1 / LENGTH
+        return RECIPROCAL if self.mask.is_causal else 1 / N_PLUS_ONE
 
     @property
     def half_gap(self) -> Signal:
@@ -103,9 +103,9 @@ class Selectors:
                 sink = sink + ours.plus(-theirs.at_sink).signal.square
         return attend(name, query=stack(*query, sink), key=stack(*key, self.sink), value=value, mask=self.mask, gap=1)
 
-    def recover_count(self, name: str, share: Signal, one: Signal) -> Squared:
+    def recover_count(self, name: str, share: Signal, one: Signal) -> WithSquare:
         """The integer s and s², from s·u and u = 1/(c+1)."""
-        place = here()
+        place = position_with_square()
         looked = attend(
             f"undo {name}",
             query=stack(2 * share, -one),
@@ -113,10 +113,10 @@ class Selectors:
             value=stack(place.value, place.square),
             mask=self.mask,
             gap=self.gap,
-            single=True,
-            fall=Fall.QUADRATIC,
+            single_key=True,
+            decay=ScoreDecay.QUADRATIC,
         )
-        return Squared(named(name, looked[0]), named(f"{name}²", looked[1]))
+        return WithSquare(named(name, looked[0]), named(f"{name}²", looked[1]))
 
     def width(self, name: str, *matches: Match) -> Number:
         """The number of matching keys."""
@@ -136,7 +136,7 @@ class Selectors:
     def found(self, word: Word, matches: Sequence[Match]) -> list[list[int]]:
         """For each letter, which ones match it."""
         sides = [(ours.of(word), theirs.of(word)) for ours, theirs in matches]
-        seen = [range(i + 1) if self.mask.causal else range(len(word)) for i in range(len(word))]
+        seen = [range(i + 1) if self.mask.is_causal else range(len(word)) for i in range(len(word))]
         return [[j for j in seen[i] if all(q[i] == k[j] for q, k in sides)] for i in range(len(word))]
 
     def output_program(self, number: Number, largest: int) -> Program:
@@ -163,7 +163,7 @@ class Selectors:
     def before(self) -> Label:
         """The previous letter; for the first one, the sink."""
         read = one_hot("letter or sink", (SINK, *self.alphabet))
-        found = previous("before", read)
+        found = fetch_previous("before", read)
         # At the sink that is the sink itself, which has to be 0.
         return Label(stack(found[0] - self.sink, found[1:]), lambda word: [SINK, *word][: len(word)])
 
@@ -179,10 +179,10 @@ class Selectors:
         # Different shares differ by a gap at least; half of it separates equal from larger ones.
         others = stack(*(mine - shares[k] for k in range(len(letters)))) + stack(*[self.half_gap] * len(letters))
         rank = len(letters) - step("no more often", others).total
-        return Number(Squared(rank, rank), self._ranks)  # the square is unused
+        return Number(WithSquare(rank, rank), self._ranks)  # the square is unused
 
     def _ranks(self, word: Word) -> list[int]:
-        seen = [word[: i + 1] if self.mask.causal else word for i in range(len(word))]
+        seen = [word[: i + 1] if self.mask.is_causal else word for i in range(len(word))]
         return [sum(seen[i].count(other) > seen[i].count(word[i]) for other in self.alphabet) for i in range(len(word))]
 
 

@@ -9,8 +9,8 @@ from softmachine.ir import Program, Signal, attend, loop, named, position, relu,
 from softmachine.ir.ranges import real
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask
 from softmachine.transformer.features import (
-    INVERSE,
-    LENGTH,
+    N_PLUS_ONE,
+    RECIPROCAL,
     Alternating,
     Bit,
     Distance,
@@ -25,7 +25,7 @@ from softmachine.transformer.features import (
 
 TOKENS = ("<s>", "a", "b", "c")
 _FEATURES: list[Feature] = [
-    *(I, INVERSE, Alternating(), N, Last(), I * LENGTH**-1, Prime()),
+    *(I, RECIPROCAL, Alternating(), N, Last(), I * N_PLUS_ONE**-1, Prime()),
     Bit(0),
     Residue(3, 1),
 ]
@@ -115,10 +115,10 @@ class RandomGraph:
             self.pool = [*outside, carried, carried]
             for _ in range(self.chooser.randrange(5)):
                 self.pool.append(self.primitive(inside_loop=True))
-            return (self.vector(width) * self.chooser.choice((1, Fraction(1, 2)))).known(_ANY)
+            return (self.vector(width) * self.chooser.choice((1, Fraction(1, 2)))).with_range(_ANY)
 
-        start = self.vector(width).known(_ANY)
-        result = loop(self.name("loop"), times=self.chooser.choice(_TIMES), carry=start, body=body)
+        start = self.vector(width).with_range(_ANY)
+        result = loop(self.name("loop"), iterations=self.chooser.choice(_TIMES), initial=start, body=body)
         self.pool = outside
         return result
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting
-from softmachine.transformer.features import INVERSE, Alternating, Bit, Distance, Feature, I, Relation, Residue
+from softmachine.transformer.features import RECIPROCAL, Alternating, Bit, Distance, Feature, I, Relation, Residue
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 VOCABULARY = ("a", "b", "c")
@@ -15,7 +15,7 @@ HARD = (AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD)
 CAUSAL = (Mask.CAUSAL, Mask.PAST)
 _FEATURES = (
     I,
-    INVERSE,
+    RECIPROCAL,
     Alternating(),
     Bit(0),
     Residue(3, 2),

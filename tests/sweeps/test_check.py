@@ -17,24 +17,24 @@ from typing import Any
 import pytest
 
 import softmachine as sm
-from softmachine.cli.errors import followed
-from softmachine.engines.check import Report, Sweep, check_words
-from softmachine.engines.inputs import count_words, random_words, words_of
+from softmachine.cli.errors import apply_hint
+from softmachine.engines.check import InputSelection, Report, check_inputs
+from softmachine.engines.inputs import count_words, iterate_words, sample_words
 from softmachine.languages.source import Source
 from softmachine.languages.words import ordered_words_from, words_from
 from softmachine.studies import sweeps
-from softmachine.studies.sweeps import Checking, Recipe, Wanted
-from softmachine.support.errors import MismatchError, Remedy
-from softmachine.support.parallel import Crew
+from softmachine.studies.sweeps import CheckOptions, CheckRun, Recipe
+from softmachine.support.errors import FixHint, WorkerMismatchError
+from softmachine.support.parallel import ExecutorFactory
 from softmachine.support.parallel import ordered_map as in_parts
-from softmachine.theorems import theorem_for
+from softmachine.theorems import find_theorem
 from softmachine.theorems.codec import Codec
-from softmachine.transformer.weights import digest
+from softmachine.transformer.weights import compute_digest
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 from tests.models import rewrite
 from tests.workers.crews import Threads
 
-MANY = Wanted(up_to=7, arithmetic="fixed:2")
+MANY = CheckOptions(up_to=7, arithmetic="fixed:2")
 """The formula below is wrong in this arithmetic on some of these words."""
 
 
@@ -43,22 +43,22 @@ def counting() -> sm.Model:
     return sm.compile("#<[Q_a] > #<[Q_b]")
 
 
-def checked(model: sm.Model, wanted: Wanted, crew: Crew | None, journal: Path | None = None) -> Report:
-    checking = Checking(model, wanted, crew=crew, journal=journal)
+def checked(model: sm.Model, wanted: CheckOptions, crew: ExecutorFactory | None, journal: Path | None = None) -> Report:
+    checking = CheckRun(model, wanted, factory=crew, journal=journal)
     for _ in checking:
         pass
     return replace(checking.report, seconds=0.0)
 
 
-def plainly(model: sm.Model, wanted: Wanted) -> Report:
+def plainly(model: sm.Model, wanted: CheckOptions) -> Report:
     """The report of one process, without parts."""
-    words = wanted.sweep(model).words_from(0)
-    return replace(check_words(model, words, arithmetic=wanted.arithmetic, max_steps=wanted.max_steps), seconds=0.0)
+    words = wanted.make_sweep(model).iterate_from(0)
+    return replace(check_inputs(model, words, arithmetic=wanted.arithmetic, max_steps=wanted.max_steps), seconds=0.0)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize("wanted", [MANY, Wanted(sample=2100, length=6, seed=3, arithmetic="fixed:2")])
-def test_reports_are_the_same_at_any_number_of_workers(counting: sm.Model, wanted: Wanted, count: int) -> None:
+@pytest.mark.parametrize("wanted", [MANY, CheckOptions(sample=2100, length=6, seed=3, arithmetic="fixed:2")])
+def test_reports_are_the_same_at_any_number_of_workers(counting: sm.Model, wanted: CheckOptions, count: int) -> None:
     report = checked(counting, wanted, Threads(count, losing=0.2))
     assert report == plainly(counting, wanted)
     assert report.disagreements
@@ -69,7 +69,7 @@ def test_reports_are_the_same_at_any_number_of_workers(counting: sm.Model, wante
 )
 def test_models_of_all_languages_travel_as_text(source: str) -> None:
     model = sm.compile(source)
-    wanted = Wanted(up_to=3)
+    wanted = CheckOptions(up_to=3)
     assert checked(model, wanted, Threads(2)) == plainly(model, wanted)
 
 
@@ -86,21 +86,21 @@ def test_models_of_all_languages_travel_as_text(source: str) -> None:
 )
 def test_a_recipe_makes_the_same_weights(model: dict[str, object]) -> None:
     made = sm.compile(**model)  # type: ignore[arg-type]
-    recipe = Recipe.of(made)
+    recipe = Recipe.from_model(made)
     assert recipe is not None
-    again = recipe.model()
+    again = recipe.compile()
     assert again.codec == made.codec
-    assert digest(again.weights) == digest(made.weights)
+    assert compute_digest(again.weights) == compute_digest(made.weights)
 
 
 def test_the_first_mistake_ends_it_with_the_same_report(counting: sm.Model) -> None:
     wanted = replace(MANY, first=True)
     alone = checked(counting, wanted, None)
     whole = plainly(counting, MANY)
-    words = list(MANY.sweep(counting).words_from(0))
+    words = list(MANY.make_sweep(counting).iterate_from(0))
     assert alone.disagreements == whole.disagreements[:1]
     assert words[alone.inputs - 1] == alone.disagreements[0].word
-    assert alone.tokens == check_words(counting, words[: alone.inputs], arithmetic="fixed:2").tokens
+    assert alone.tokens == check_inputs(counting, words[: alone.inputs], arithmetic="fixed:2").tokens
     for count in (1, 2, 3):
         assert checked(counting, wanted, Threads(count)) == alone
 
@@ -109,19 +109,19 @@ def test_an_interrupted_check_goes_on_from_its_journal(
     counting: sm.Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = tmp_path / "journal"
-    stopped = Checking(counting, MANY, crew=Threads(2), journal=journal)
+    stopped = CheckRun(counting, MANY, factory=Threads(2), journal=journal)
     found = iter(stopped)
     for _ in range(5):
         next(found)
     found.close()  # type: ignore[attr-defined]
     tried = [0]
-    plain = sweeps._checked
+    plain = sweeps._check_part
 
-    def counted(sweep: Sweep, engine: object, wanted: Wanted, start: int, stop: int) -> Report:
+    def counted(sweep: InputSelection, engine: object, wanted: CheckOptions, start: int, stop: int) -> Report:
         tried.append(stop - start)
         return plain(sweep, engine, wanted, start, stop)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(sweeps, "_checked", counted)
+    monkeypatch.setattr(sweeps, "_check_part", counted)
     report = checked(counting, MANY, None, journal)
     assert report == plainly(counting, MANY)
     assert 0 < sum(tried) <= report.inputs - stopped.report.inputs
@@ -132,26 +132,26 @@ def test_an_interrupted_check_goes_on_from_its_journal(
 
 def test_a_journal_of_other_weights_or_words_is_refused(counting: sm.Model, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    checked(counting, Wanted(up_to=2), None, journal)
+    checked(counting, CheckOptions(up_to=2), None, journal)
     with pytest.raises(sm.SoftmachineError, match="another sweep: up_to is 2 there, 3 here"):
-        checked(counting, Wanted(up_to=3), None, journal)
+        checked(counting, CheckOptions(up_to=3), None, journal)
     with pytest.raises(sm.SoftmachineError, match="another sweep: attention is 'hard' there, 'soft' here"):
-        checked(sm.compile("#<[Q_a] > #<[Q_b]", attention="soft"), Wanted(up_to=2), None, journal)
+        checked(sm.compile("#<[Q_a] > #<[Q_b]", attention="soft"), CheckOptions(up_to=2), None, journal)
 
 
 def test_a_worker_of_another_version_or_with_other_weights_says_so(counting: sm.Model) -> None:
-    recipe = Recipe.of(counting)
+    recipe = Recipe.from_model(counting)
     assert recipe is not None
-    with pytest.raises(MismatchError, match=r"a worker has softmachine \S+ instead of 0\.0\.1"):
-        replace(recipe, version="0.0.1").model()
-    with pytest.raises(MismatchError, match="a worker compiled other weights of") as refused:
-        replace(recipe, digest="0" * 64).model()
-    assert isinstance(refused.value.hint, Remedy)
-    assert followed(refused.value.hint, ["check", "x", "--cluster", "tcp://a:1"]) == ["check", "x", "--workers", "1"]
+    with pytest.raises(WorkerMismatchError, match=r"a worker has softmachine \S+ instead of 0\.0\.1"):
+        replace(recipe, version="0.0.1").compile()
+    with pytest.raises(WorkerMismatchError, match="a worker compiled other weights of") as refused:
+        replace(recipe, digest="0" * 64).compile()
+    assert isinstance(refused.value.hint, FixHint)
+    assert apply_hint(refused.value.hint, ["check", "x", "--cluster", "tcp://a:1"]) == ["check", "x", "--workers", "1"]
     outputs = counting.weights.outputs
     swapped = replace(counting, weights=replace(counting.weights, outputs=outputs[::-1]))
-    with pytest.raises(MismatchError, match="other weights"):
-        checked(swapped, Wanted(up_to=6), Threads(2))
+    with pytest.raises(WorkerMismatchError, match="other weights"):
+        checked(swapped, CheckOptions(up_to=6), Threads(2))
 
 
 def test_words_from_any_number_on_are_those_that_follow() -> None:
@@ -167,18 +167,18 @@ def test_words_from_any_number_on_are_those_that_follow() -> None:
 def test_words_of_all_lengths_from_any_word_on(theorem: str) -> None:
     source = sm.load("palindrome")
     assert isinstance(source, Source)
-    codec = theorem_for(source, theorem).codec_for(source, None)
-    whole = list(words_of(codec, range(6)))
+    codec = find_theorem(source, theorem).build_codec(source, None)
+    whole = list(iterate_words(codec, range(6)))
     assert len(whole) == count_words(codec, range(6))
     for start in range(len(whole) + 2):
-        assert list(words_of(codec, range(6), start)) == whole[start:]
+        assert list(iterate_words(codec, range(6), start)) == whole[start:]
 
 
 def test_a_part_of_a_sweep_is_its_words_from_one_number_to_another(counting: sm.Model) -> None:
-    for sweep in (Sweep.every(counting, 4), Sweep.random(counting, 40, 3)):
-        whole = list(sweep.words_from(0))
+    for sweep in (InputSelection.all_up_to(counting, 4), InputSelection.random_of_length(counting, 40, 3)):
+        whole = list(sweep.iterate_from(0))
         for start in range(0, len(whole), 3):
-            assert list(sweep.part(start, start + 7)) == whole[start : start + 7]
+            assert list(sweep.slice(start, start + 7)) == whole[start : start + 7]
 
 
 def test_a_saved_model_travels_as_text_and_an_edited_one_stays(
@@ -208,9 +208,9 @@ def test_a_saved_model_travels_as_text_and_an_edited_one_stays(
 
 def test_random_words_from_any_number_on_and_the_first_as_ever() -> None:
     codec: Codec[Source] = sm.compile("palindrome").codec
-    whole = list(random_words(codec, 2500, 8, seed=5))
+    whole = list(sample_words(codec, 2500, 8, seed=5))
     for start in (0, 1, 999, 1000, 1001, 1999, 2499, 2500):
-        assert list(random_words(codec, 2500, 8, 5, start)) == whole[start:]
+        assert list(sample_words(codec, 2500, 8, 5, start)) == whole[start:]
     chooser = random.Random(5)
     assert whole[:1000] == [codec.random_word(chooser, 8) for _ in range(1000)]
     assert whole[1000:1010] != whole[:10]

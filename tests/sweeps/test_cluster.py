@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from softmachine.support.errors import UsageError
-from softmachine.support.parallel.executors import Cluster
+from softmachine.support.parallel.executors import DaskFactory
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 from tests.optional import require
 
@@ -83,7 +83,7 @@ def test_a_scheduler_that_is_not_there_is_named(cli: Cli, monkeypatch: pytest.Mo
 def test_what_is_no_address_is_refused_at_once(address: str) -> None:
     """A Dask client reports this after 20 seconds, with a traceback."""
     with pytest.raises(UsageError, match="is not the address of a scheduler"):
-        _ = Cluster(address).client
+        _ = DaskFactory(address).client
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ from softmachine.testing import (
 )
 from softmachine.testing.temporal import random_specification
 from softmachine.testing.turing import random_turing_machine
-from softmachine.theorems import theorem_for
+from softmachine.theorems import find_theorem
 from tests.models import model_of
 
 
@@ -79,7 +79,7 @@ def test_theorems_hold_on_random_sources(seed: int) -> None:
 
 
 def test_a_wrong_theorem_does_not_hold() -> None:
-    right = theorem_for(model_of("Q_a").source)
+    right = find_theorem(model_of("Q_a").source)
     other = model_of("Q_b")
     wrong = replace(right, signals=lambda _, attention: other.theorem.signals(other.codec, attention))
     with pytest.raises(AssertionError, match="wrong on"):
@@ -92,7 +92,7 @@ def test_softmax_runs_in_balls_and_hard_attention_in_rationals() -> None:
 
 
 def test_engines_agree_and_a_difference_is_located(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.uncompiled)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.define_plain)
     assert_engines_agree(model_of("increment"), ["", "1011"])
     real = sm.api.run
 

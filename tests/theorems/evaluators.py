@@ -8,7 +8,7 @@ from itertools import count, islice, product
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.circuit import Circuit, evaluate
-from softmachine.support.errors import OutgrownError
+from softmachine.support.errors import ContextTooShortError
 from softmachine.theorems.circuits.evaluator import EvaluatorCodec
 
 
@@ -19,8 +19,8 @@ def fitting(
 
     def fits(source: Circuit) -> bool:
         try:
-            return codec(source, length).written.depth == depth
-        except OutgrownError:
+            return codec(source, length).computed_circuit.depth == depth
+        except ContextTooShortError:
             return False
 
     return list(islice(filter(fits, map(circuit, count(1))), number))
@@ -36,8 +36,8 @@ def wrong(
     for source in sources:
         codec = codec_of(source, length)
         words = list(product("01", repeat=source.width))
-        said = engine.answers([codec.prompt(word).tokens for word in words], length)
-        outputs = [codec.read(word, row).output for word, row in zip(words, said, strict=True)]
+        said = engine.predict([codec.prompt(word).tokens for word in words], length)
+        outputs = [codec.parse_run(word, row).output for word, row in zip(words, said, strict=True)]
         if outputs != [evaluate(source, word) for word in words]:
             bad.append(source.name)
     return bad

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program
-from softmachine.languages.temporal import Formula, Specification, parse_formula, truth
-from softmachine.theorems.shared.recogniser_codec import START
+from softmachine.languages.temporal import Formula, Specification, parse_formula, truth_values
+from softmachine.theorems.shared.recogniser_codec import START_TOKEN
 from softmachine.transformer.weights import Transformer
 
 Proof = Callable[[Specification], Program]
@@ -25,5 +25,7 @@ def right(signals: Proof, formula: Formula | str, words: list[tuple[str, ...]], 
     model, specification = compiled(signals, formula)
     engine = DenseEngine(model, arithmetic)
     for word in words:
-        answers = engine.answers([[START, *word]], len(word))[0]
-        assert [answer == "true" for answer in answers[1:]] == list(truth(specification, word)), f"{formula} on {word}"
+        answers = engine.predict([[START_TOKEN, *word]], len(word))[0]
+        assert [answer == "true" for answer in answers[1:]] == list(truth_values(specification, word)), (
+            f"{formula} on {word}"
+        )

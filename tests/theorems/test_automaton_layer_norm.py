@@ -11,7 +11,7 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.languages.turing import TuringMachine, Verdict, execute
-from softmachine.support.errors import ConstructionError, PartedError
+from softmachine.support.errors import ConstructionError, DivergedError
 from softmachine.theorems.logic.automaton_layer_norm import Automaton, AutomatonCodec
 from softmachine.transformer.features import ceil_log2
 
@@ -85,12 +85,12 @@ def test_one_set_of_weights_without_position_features_turns_log_n_times() -> Non
         weights = automaton(name).weights
         states = len(Automaton(_machine(name)).states)
         assert weights.features == ()
-        assert all(head.bias is None and head.weighting.hard for head in weights.heads)
+        assert all(head.bias is None and head.weighting.is_hard for head in weights.heads)
         first, loop = weights.blocks
         assert (len(first.layers), first.repeats, len(loop.layers)) == (1, 1, 3)
         assert weights.width == 2 * states**2 + 10
         for n in (1, 2, 4, 10, 100, 1000, 10_000, 10**6):
-            assert loop.count(n) == ceil_log2(n)
+            assert loop.iterations(n) == ceil_log2(n)
             assert weights.depth(n) == 1 + 3 * ceil_log2(n)
 
 
@@ -106,7 +106,7 @@ def test_fewer_turns_are_not_enough() -> None:
     first, loop = model.weights.blocks
     short = replace(model, weights=replace(model.weights, blocks=(first, replace(loop, repeats=2))))
     assert sm.run(short, "1000").verdict == "accept"
-    with pytest.raises(PartedError, match="token 5 is false, but should be true"):
+    with pytest.raises(DivergedError, match="token 5 is false, but should be true"):
         sm.run(short, "10000")
     assert sm.run(model, "10000").verdict == "accept"
 
@@ -114,7 +114,7 @@ def test_fewer_turns_are_not_enough() -> None:
 def test_the_shell_game_moves_cups_in_every_way() -> None:
     """Its letters generate S₅, so that the language is complete for NC¹."""
     machine = Automaton(_machine("shell-game"))
-    letters = [machine.after(letter)[:5] for letter in "sr"]
+    letters = [machine.successors(letter)[:5] for letter in "sr"]
     found = {tuple(range(5))}
     while True:
         more = {tuple(letter[k] for k in each) for each in found for letter in letters} | found

@@ -11,25 +11,25 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler import compile_program
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.engines.dense.decoding import decode
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.inputs import random_words
+from softmachine.engines.inputs import sample_words
 from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.float import Float
 from softmachine.ir import evaluate
 from softmachine.languages import zoo
-from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
+from softmachine.languages.turing import Rule, TapeConvention, TuringMachine, execute
 from softmachine.testing import load_as, random_word
 from softmachine.testing import words as all_words
 from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.cost import Cost
 from softmachine.theorems.turing.average_hard.codec import TuringCodec
 from softmachine.theorems.turing.average_hard.theorem import THEOREMS, signals
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 from tests.models import model_of
 
-NAMES = [entry.name for entry in zoo.entries() if entry.file.startswith("turing/")]
+NAMES = [entry.name for entry in zoo.list_entries() if entry.file.startswith("turing/")]
 
 
 def rule(state: str, read: str, write: str, move: str, target: str) -> Rule:
@@ -73,7 +73,7 @@ TABLE = [
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float64", "float32"])
 def test_the_table_of_example_4_10_is_reproduced_row_by_row(arithmetic: str) -> None:
-    codec = TuringCodec(EXAMPLE, last_action=False)
+    codec = TuringCodec(EXAMPLE, keeps_last_action=False)
     engine = DenseEngine(compile_program(signals(codec)), arithmetic)
     sequence = [row[0] for row in TABLE]
     stream = engine.residual_stream([sequence]).value[0]
@@ -95,13 +95,13 @@ def test_the_table_of_example_4_10_is_reproduced_row_by_row(arithmetic: str) -> 
         assert number(i, "head²") == h * h
         assert number(i, "cell") == h - m
         assert chosen(i, "symbol", EXAMPLE.symbols) == a
-    assert engine.answers([sequence])[0] == [row[-1] for row in TABLE]
+    assert engine.predict([sequence])[0] == [row[-1] for row in TABLE]
 
 
 def test_decoding_produces_the_run_of_the_table() -> None:
-    codec = TuringCodec(EXAMPLE, last_action=False)
+    codec = TuringCodec(EXAMPLE, keeps_last_action=False)
     engine = DenseEngine(compile_program(signals(codec)), "exact")
-    produced = list(decode(engine, codec.prompt("11"), codec.stops))
+    produced = list(decode(engine, codec.prompt("11"), codec.is_stop_token))
     assert produced == [row[-1] for row in TABLE[2:]] == list(codec.expected("11", 100))
 
 
@@ -114,7 +114,7 @@ def test_zoo_machines_run_inside_their_transformer(name: str) -> None:
     model = model_of(name)
     size = len(model.codec.alphabet)
     up_to = {0: 0, 1: 7, 2: 5, 3: 3, 4: 3}.get(size, 2)
-    assert check_words(model, all_words(model.codec.alphabet, up_to), max_steps=250).disagreements == ()
+    assert check_inputs(model, all_words(model.codec.alphabet, up_to), max_steps=250).disagreements == ()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -123,7 +123,7 @@ def test_zoo_machines_run_exactly(name: str) -> None:
     size = len(model.codec.alphabet)
     up_to = {0: 0, 1: 4, 2: 3}.get(size, 1)
     assert (
-        check_words(model, all_words(model.codec.alphabet, up_to), arithmetic="exact", max_steps=100).disagreements
+        check_inputs(model, all_words(model.codec.alphabet, up_to), arithmetic="exact", max_steps=100).disagreements
         == ()
     )
 
@@ -131,13 +131,13 @@ def test_zoo_machines_run_exactly(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_machines_run_on_longer_random_inputs(name: str) -> None:
     model = model_of(name)
-    words = random_words(model.codec, 3, 12, seed=1)
-    assert check_words(model, words, max_steps=600).disagreements == ()
+    words = sample_words(model.codec, 3, 12, seed=1)
+    assert check_inputs(model, words, max_steps=600).disagreements == ()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_samples_come_out_of_the_transformer_as_the_index_says(name: str) -> None:
-    entry = zoo.find(name)
+    entry = zoo.find_entry(name)
     assert entry is not None
     for sample in entry.samples:
         limit = sample.max_steps or 10**9
@@ -157,9 +157,9 @@ def test_zoo_machines_hold_in_a_long_sweep(name: str) -> None:
     up_to = {0: 0, 1: 16, 2: 8, 3: 5, 4: 4, 5: 4}.get(size, 3)
     for arithmetic, steps in (("float64", 2000), ("exact", 300)):
         words = all_words(model.codec.alphabet, up_to if arithmetic == "float64" else up_to // 2)
-        assert check_words(model, words, arithmetic=arithmetic, max_steps=steps).disagreements == ()
-    longer = random_words(model.codec, 5, 30, seed=2)
-    assert check_words(model, longer, max_steps=3000).disagreements == ()
+        assert check_inputs(model, words, arithmetic=arithmetic, max_steps=steps).disagreements == ()
+    longer = sample_words(model.codec, 5, 30, seed=2)
+    assert check_inputs(model, longer, max_steps=3000).disagreements == ()
 
 
 def test_busy_beaver_4_halts_after_107_steps_with_13_ones() -> None:
@@ -179,7 +179,7 @@ def test_busy_beaver_3_halts_after_21_steps() -> None:
 def random_case(seed: int, steps: int = 20) -> tuple[TuringMachine, tuple[str, ...]]:
     """A machine and an input: of 40 samples the first that runs for this number of steps, or the longest run."""
     chooser = random.Random(seed)
-    tapes, tape = chooser.choice([1, 1, 2, 2, 3]), chooser.choice(list(Tape))
+    tapes, tape = chooser.choice([1, 1, 2, 2, 3]), chooser.choice(list(TapeConvention))
     best: tuple[int, TuringMachine, tuple[str, ...]] | None = None
     for _ in range(40):
         symbols = chooser.randint(2, 5 if tapes < 3 else 3)
@@ -198,7 +198,7 @@ def machine_agrees(seed: int, max_steps: int) -> None:
     machine, word = random_case(seed)
     model = sm.compile(machine)
     for arithmetic in ("exact", "float64"):
-        report = check_words(model, [word], arithmetic=arithmetic, max_steps=max_steps)
+        report = check_inputs(model, [word], arithmetic=arithmetic, max_steps=max_steps)
         assert report.disagreements == (), f"seed {seed}"
 
 
@@ -234,7 +234,7 @@ def test_the_signals_already_agree_with_the_interpreter(seed: int) -> None:
 LEFT = (rule("A", "_", "x", "L", "B"), rule("B", "_", "y", "L", "C"), rule("B", "x", "z", "R", "C"))
 
 
-def leftward(tape: Tape) -> TuringMachine:
+def leftward(tape: TapeConvention) -> TuringMachine:
     return TuringMachine(
         name="leftward", states=("A", "B", "C"), alphabet=("a",), symbols=("_", "a", "x", "y", "z"), blank="_",
         rules=LEFT, start="A", tape=tape,
@@ -242,17 +242,17 @@ def leftward(tape: Tape) -> TuringMachine:
 
 
 def test_a_two_way_tape_goes_on_to_the_left() -> None:
-    assert sm.run(leftward(Tape.TWO_WAY)).output == "yx"
+    assert sm.run(leftward(TapeConvention.TWO_WAY)).output == "yx"
 
 
 def test_at_a_left_end_that_holds_the_head_stays() -> None:
-    run = sm.run(leftward(Tape.STAY))
+    run = sm.run(leftward(TapeConvention.STAY))
     assert (run.output, run.steps) == ("z", 2)
     assert run.tokens[1] == "(B,x,S)"
 
 
 def test_at_a_left_end_that_is_an_error_the_machine_stops_before_the_step() -> None:
-    run = sm.run(leftward(Tape.ERROR))
+    run = sm.run(leftward(TapeConvention.ERROR))
     assert (run.output, run.steps, run.verdict) == ("", 0, "halt")
 
 
@@ -293,7 +293,7 @@ def test_symbols_that_look_like_tokens_are_kept_apart() -> None:
         name="clash", states=("A", "B"), alphabet=("BOS", "ACC", "(B,ACC,R)"), symbols=("_", "BOS", "ACC", "(B,ACC,R)"),
         blank="_", rules=(rule("A", "BOS", "ACC", "R", "B"), rule("B", "(B,ACC,R)", "BOS", "R", "A")), start="A",
     )  # fmt: skip
-    report = check_words(sm.compile(machine), all_words(machine.alphabet, 3), arithmetic="exact")
+    report = check_inputs(sm.compile(machine), all_words(machine.alphabet, 3), arithmetic="exact")
     assert report.disagreements == ()
 
 
@@ -304,17 +304,17 @@ def test_symbols_that_look_like_tokens_are_kept_apart() -> None:
 def test_theorem_8_2_costs_what_its_formula_says(name: str) -> None:
     codec, model, cost = model_of(name).codec, model_of(name).weights, THEOREMS[0].cost
     assert isinstance(cost, Cost)
-    assert len(model.layers) <= cost.of("layers", codec)
-    assert len(model.heads) == cost.of("heads", codec)
-    assert model.width <= cost.of("width", codec)
+    assert len(model.layers) <= cost.evaluate("layers", codec)
+    assert len(model.heads) == cost.evaluate("heads", codec)
+    assert model.width <= cost.evaluate("width", codec)
     assert {feature.name for feature in model.features} == {"i", "i²", "1/(i+1)"}
 
 
-@pytest.mark.parametrize("tape", list(Tape))
+@pytest.mark.parametrize("tape", list(TapeConvention))
 @pytest.mark.parametrize("tapes", [1, 2, 3])
 @pytest.mark.parametrize(("states", "symbols"), [(4, 3), (7, 4)])
 def test_the_formula_is_exact_for_machines_that_use_everything(
-    tape: Tape, tapes: int, states: int, symbols: int
+    tape: TapeConvention, tapes: int, states: int, symbols: int
 ) -> None:
     names, gamma = [f"q{k}" for k in range(states)], [f"s{k}" for k in range(symbols)]
     everything = itertools.product(names, itertools.product(gamma, repeat=tapes))
@@ -335,7 +335,7 @@ def test_the_formula_is_exact_for_machines_that_use_everything(
     model, cost = sm.compile(machine), THEOREMS[0].cost
     assert isinstance(cost, Cost)
     found = len(model.weights.layers), len(model.weights.heads), model.weights.width
-    assert found == tuple(cost.of(quantity, model.codec) for quantity in ("layers", "heads", "width"))
+    assert found == tuple(cost.evaluate(quantity, model.codec) for quantity in ("layers", "heads", "width"))
 
 
 def test_the_vocabulary_holds_only_what_some_rule_writes() -> None:
@@ -356,13 +356,13 @@ def test_heads_a_million_cells_away_are_found_exactly_in_float64(head: int) -> N
     numbers = Float("float64")
     i = 2 * abs(head) + 7
     positions = np.arange(0, i + 1, dtype=np.float64)
-    shares = numbers.numbers([[Fraction(abs(head), i + 1), Fraction(1, i + 1)]])
+    shares = numbers.convert([[Fraction(abs(head), i + 1), Fraction(1, i + 1)]])
     assert shares.error is not None
     (share, per), (share_error, per_error) = shares.value[0], shares.error[0]
     keys = Tensor(np.stack([positions, positions**2], axis=-1)[None])
     visible = np.ones((1, i + 1), dtype=bool)
     query = Tensor(np.array([[[2 * share, -per]]]), np.array([[[2 * share_error, per_error]]]))
-    chosen = numbers.choose(query, keys, None, visible, Choice.AVERAGE)
+    chosen = numbers.select_keys(query, keys, None, visible, AttentionKind.AVERAGE)
     assert np.flatnonzero(chosen[0, 0]).tolist() == [abs(head)]
 
     there_and_back = [np.arange(0, abs(head) + 1), np.arange(abs(head) - 1, -8, -1)]
@@ -370,7 +370,7 @@ def test_heads_a_million_cells_away_are_found_exactly_in_float64(head: int) -> N
     here = float(abs(head) - 5)
     keys = Tensor(np.stack([cells, cells**2, np.ones_like(cells), positions[: len(cells)]], axis=-1)[None])
     query = Tensor(np.array([[[2 * here, -1.0, -here * here, per / 2]]]), np.array([[[0.0, 0.0, 0.0, per_error]]]))
-    chosen = numbers.choose(query, keys, None, visible[:, : len(cells)], Choice.AVERAGE)
+    chosen = numbers.select_keys(query, keys, None, visible[:, : len(cells)], AttentionKind.AVERAGE)
     assert np.flatnonzero(chosen[0, 0]).tolist() == [int(np.flatnonzero(cells == here)[-1])]
 
 
@@ -378,7 +378,7 @@ def test_float32_stops_with_a_reason_where_it_can_no_longer_tell() -> None:
     """A long run to the right: float32 must stop before its first wrong token."""
     machine = load_as("0RA0RA", TuringMachine)
     model = sm.compile(machine)
-    report = check_words(model, [()], arithmetic="float32", max_steps=6000)
+    report = check_inputs(model, [()], arithmetic="float32", max_steps=6000)
     assert len(report.disagreements) == 1
     problem = report.disagreements[0]
     assert problem.found is None

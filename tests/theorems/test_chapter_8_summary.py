@@ -7,9 +7,9 @@ import random
 import pytest
 
 import softmachine as sm
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.ir import evaluate
-from softmachine.languages.turing import Tape, TuringMachine, execute
+from softmachine.languages.turing import TapeConvention, TuringMachine, execute
 from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.turing.average_hard_summary import codec as tokens
@@ -19,7 +19,7 @@ from softmachine.theorems.turing.average_hard_summary.theorem import signals
 
 def random_case(seed: int, tapes: int) -> tuple[random.Random, TuringMachine]:
     rng = random.Random(seed)
-    tape = rng.choice(list(Tape))
+    tape = rng.choice(list(TapeConvention))
     return rng, random_turing_machine(rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape)
 
 
@@ -27,7 +27,7 @@ def random_case(seed: int, tapes: int) -> tuple[random.Random, TuringMachine]:
 def test_random_machines_agree_with_the_interpreter_in_every_segment(seed: int) -> None:
     rng, machine = random_case(seed, tapes=1 + (seed % 4 == 3))
     words = [random_word(rng, machine, rng.randrange(5)) for _ in range(2)]
-    report = check_words(sm.compile(machine, "turing-average-hard-summary"), words, max_steps=50)
+    report = check_inputs(sm.compile(machine, "turing-average-hard-summary"), words, max_steps=50)
     assert report.holds, report.disagreements
 
 
@@ -68,12 +68,12 @@ def test_a_saved_model_runs_as_before(tmp_path: object) -> None:
 def test_long_runs_should_say_what_short_ones_should(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled loop and the plain one agree, wherever one hands over to the other."""
     rng = random.Random(seed)
-    machine = random_turing_machine(rng, tapes=1 + seed % 2, tape=list(Tape)[seed % len(Tape)])
+    machine = random_turing_machine(rng, tapes=1 + seed % 2, tape=list(TapeConvention)[seed % len(TapeConvention)])
     codec = SummaryCodec(machine)
     word = tuple(rng.choices(machine.alphabet, k=seed % 4))
     right = [*codec.expected(word, 200)]
-    monkeypatch.setattr(tokens, "PLAIN_STEPS", seed % 7)
-    assert [token for piece in codec.expected_pieces(word, 200) for token in piece] == right
+    monkeypatch.setattr(tokens, "MAX_INTERPRETED_STEPS", seed % 7)
+    assert [token for piece in codec.expected_chunks(word, 200) for token in piece] == right
 
 
 def test_the_cell_where_an_empty_input_would_be_is_in_use() -> None:

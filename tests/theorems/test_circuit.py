@@ -7,16 +7,16 @@ from itertools import product
 import pytest
 
 from softmachine import api
-from softmachine.engines.numerics.fixed_point_array import least_bits
+from softmachine.engines.numerics.fixed_point_array import min_bits
 from softmachine.ir import evaluate as evaluate_signal
-from softmachine.ir.gadgets.binary_addresses import unit_scale
+from softmachine.ir.gadgets.binary_addresses import find_unit_vector_scale
 from softmachine.languages import circuit as circuits
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate
 from softmachine.support.errors import PrecisionError
 from softmachine.testing.circuit import random_circuit, random_layered
-from softmachine.theorems.circuits.circuit.codec import CircuitCodec, Layout
+from softmachine.theorems.circuits.circuit.codec import CircuitCodec, CircuitLayout
 from softmachine.theorems.circuits.circuit.theorem import binary_signals, unit_signals
-from softmachine.theorems.shared.recogniser_codec import PAD
+from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN
 from softmachine.transformer.weights import Transformer
 
 LAYOUTS = ("circuit-and-or-not", "circuit-threshold")
@@ -26,7 +26,7 @@ ATTENTIONS = ("hard", "soft")
 def smallest_bits(transformer: Transformer) -> int:
     """The smallest b such that all weights are in F_b."""
     numbers = (value for matrix in transformer.matrices for _, _, value in matrix.entries())
-    return max(2, *(least_bits(number) or 0 for number in numbers))
+    return max(2, *(min_bits(number) or 0 for number in numbers))
 
 
 def agrees(source: Circuit, layout: str, attention: str, arithmetic: str | None = None, *, sample: int = 0) -> bool:
@@ -60,12 +60,12 @@ def test_signals_keep_their_promises(layout: str) -> None:
     """The exact evaluator checks gaps, ties and kinds at every position."""
     source = random_circuit(2, inputs=2, gates=4, fan_in=3)
     build, basis = (binary_signals, Basis.AC) if layout == "circuit-and-or-not" else (unit_signals, Basis.TC)
-    placed = Layout.of(source, basis)
+    placed = CircuitLayout.of_circuit(source, basis)
     program = build(placed, soft=False)
     assert placed.circuit.depth > 0
     for word in product("01", repeat=2):
-        logits = evaluate_signal(program.logits, (*word, *[PAD] * (len(placed.places) - 2)), 2)
-        found = "".join("01"[logits[placed.position[wire]][1] > 0] for wire in placed.circuit.outputs)
+        logits = evaluate_signal(program.logits, (*word, *[PAD_TOKEN] * (len(placed.contents) - 2)), 2)
+        found = "".join("01"[logits[placed.wire_position[wire]][1] > 0] for wire in placed.circuit.outputs)
         assert found == evaluate(source, word)
 
 
@@ -125,10 +125,10 @@ def test_two_attention_layers_a_layer_of_gates() -> None:
 )
 def test_the_smallest_precision_of_softmax_by_unit_vectors(addresses: int, bits: int) -> None:
     """The values for S = 2^(b-1); the paper's S = N^5 fails for 3 to 9 addresses in every precision."""
-    found = unit_scale(addresses, addresses, True)
+    found = find_unit_vector_scale(addresses, addresses, True)
     assert found.bits == bits
     assert found.gap > 0.69 * (bits + 1)
-    assert unit_scale(addresses, addresses, False).bits < bits
+    assert find_unit_vector_scale(addresses, addresses, False).bits < bits
 
 
 def test_too_small_a_precision_is_refused_with_the_smallest_sufficient_one() -> None:

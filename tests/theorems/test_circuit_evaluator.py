@@ -8,15 +8,15 @@ import pytest
 
 from softmachine import api
 from softmachine.ir import evaluate as evaluate_signal
-from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, simplified
-from softmachine.support.errors import ConstructionError, OutgrownError
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, simplify
+from softmachine.support.errors import ConstructionError, ContextTooShortError
 from softmachine.testing.circuit import random_circuit
 from softmachine.theorems.circuits.circuit.codec import wire_values
 from softmachine.theorems.circuits.evaluator import (
     EvaluatorCodec,
     fitting_length,
     pointer_width,
-    serialised,
+    serialise,
     signals,
     without_constants,
 )
@@ -44,7 +44,7 @@ wrong = partial(evaluators.wrong, "circuit-evaluator", EvaluatorCodec)
 
 
 def test_the_corrected_example_of_the_paper() -> None:
-    tokens, _ = serialised(simplified(EXAMPLE, Basis.AC), "010", 3)
+    tokens, _ = serialise(simplify(EXAMPLE, Basis.AC), "010", 3)
     assert "".join(tokens) == "x=0x=1x=0AND&000#011&001#011OR&010#100&011#100"
     for attention, arithmetic in (("soft", "fixed:2"), ("hard", "float64")):
         model = api.compile(EXAMPLE, "circuit-evaluator", attention=attention, length=61)
@@ -79,15 +79,18 @@ def test_lemma_c_3_takes_as_many_turns_as_the_circuit_is_deep(inputs: int) -> No
     depth = inputs.bit_length() - 1
     length = fitting_length(tree, inputs, Basis.AC)
     codec, bits = EvaluatorCodec(tree, length), pointer_width(length)
-    assert codec.written.depth <= depth
+    assert codec.computed_circuit.depth <= depth
     weights = api.compile(tree, "circuit-evaluator", length=length).weights
-    assert [block.repeats for block in weights.blocks if block.name] == [bits, codec.written.depth]
-    assert sum(len(block.layers) * block.count(None) for block in weights.blocks) == 2 + bits + 2 * codec.written.depth
+    assert [block.repeats for block in weights.blocks if block.name] == [bits, codec.computed_circuit.depth]
+    assert (
+        sum(len(block.layers) * block.iterations(None) for block in weights.blocks)
+        == 2 + bits + 2 * codec.computed_circuit.depth
+    )
     assert weights.width <= 16 * bits + 16
 
 
 def test_too_short_a_length_is_refused_with_the_smallest_that_serves() -> None:
-    with pytest.raises(OutgrownError, match="--context 61"):
+    with pytest.raises(ContextTooShortError, match="--context 61"):
         api.compile(EXAMPLE, "circuit-evaluator", length=20)
     assert EvaluatorCodec(EXAMPLE, 61).smallest_length() == 61
     with pytest.raises(ConstructionError, match="depend on a length"):
@@ -113,7 +116,7 @@ def test_signals_keep_their_promises() -> None:
     program = signals(12, 1, soft=False)
     for word in ("0", "1"):
         logits = evaluate_signal(program.logits, codec.prompt(word).tokens, 12)
-        assert (logits[codec.position["y"]][1] > 0) is (word == "0")
+        assert (logits[codec.wire_positions["y"]][1] > 0) is (word == "0")
 
 
 @pytest.mark.slow

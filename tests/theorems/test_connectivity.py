@@ -12,7 +12,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.graph import Graph, parse
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.graphs.connectivity import MOST_VERTICES, signals
+from softmachine.theorems.graphs.connectivity import MAX_VERTICES, signals
 from tests.sources.circuits import from_networkx
 
 
@@ -21,7 +21,7 @@ def answers(graphs: list[nx.Graph], attention: str, arithmetic: str) -> list[lis
     ours = [from_networkx(graph) for graph in graphs]
     engine = DenseEngine(api.compile(ours[0], attention=attention).weights, arithmetic)
     prompts = [api.compile(graph, attention=attention).codec.prompt(graph.vertices[:1] * 2) for graph in ours]
-    said = engine.answers([prompt.tokens for prompt in prompts], prompts[0].length)
+    said = engine.predict([prompt.tokens for prompt in prompts], prompts[0].length)
     return [row[: len(graph) ** 2] for row, graph in zip(said, graphs, strict=True)]
 
 
@@ -79,7 +79,7 @@ def test_a_question_is_answered() -> None:
 
 
 def test_too_many_vertices_are_refused() -> None:
-    vertices = tuple(f"v{k}" for k in range(MOST_VERTICES + 1))
+    vertices = tuple(f"v{k}" for k in range(MAX_VERTICES + 1))
     with pytest.raises(ConstructionError, match="70,602 positions"):
         api.compile(Graph(name="g", vertices=vertices, edges=()))
 

@@ -1,8 +1,8 @@
 """The stated cost of a theorem is that of its models: on families of sources, and on the zoo.
 
-Each theorem has one :class:`Cost`, which is printed wherever a cost is shown. Here it is evaluated: what it calls exact
-is equal to what is measured, what it bounds is not exceeded, and on families that use everything bounds are attained.
-Other tests hold single theorems to the papers' own bounds.
+Each theorem has one :class:`TransformerCost`, which is printed wherever a cost is shown. Here it is evaluated: what it
+calls exact is equal to what is measured, what it bounds is not exceeded, and on families that use everything bounds are
+attained. Other tests hold single theorems to the papers' own bounds.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.languages import zoo
-from softmachine.support.errors import ConstructionError, OutgrownError
-from softmachine.theorems import all_theorems, theorem_named
-from softmachine.theorems.cost import Cost, ceil_log2, either, largest, let, parameter, text
+from softmachine.support.errors import ConstructionError, ContextTooShortError
+from softmachine.theorems import all_theorems, get_theorem
+from softmachine.theorems.cost import Cost, ceil_log2, conditional, define, format_term, largest, parameter
 from tests.theorems.costs.circuits import circuits, evaluators, graphs
 from tests.theorems.costs.family import SIX, Family, measured
 from tests.theorems.costs.machines import machines
@@ -40,7 +40,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def cost_of(theorem: str) -> Cost:
-    found = theorem_named(theorem)
+    found = get_theorem(theorem)
     assert found is not None
     assert isinstance(found.cost, Cost)
     return found.cost
@@ -49,15 +49,15 @@ def cost_of(theorem: str) -> Cost:
 def require_cost(model: Model, tight: tuple[str, ...] = ()) -> None:
     """Compare the cost of a model with the stated one; ``tight`` bounds are attained."""
     cost = cost_of(model.theorem.name)
-    for quantity in (*cost.exact, *cost.at_most):
-        found, promised = measured(model, quantity), cost.of(quantity, model.codec)
+    for quantity in (*cost.exact, *cost.bounds):
+        found, promised = measured(model, quantity), cost.evaluate(quantity, model.codec)
         equal = quantity in cost.exact or quantity in tight
         assert found == promised if equal else found <= promised, (quantity, found, promised, str(model.source))
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_a_theorem_costs_what_it_says(family: Family) -> None:
-    assert {*family.tight} <= {*cost_of(family.theorem).at_most}
+    assert {*family.tight} <= {*cost_of(family.theorem).bounds}
     for size in family.sizes:
         for attention in family.attentions:
             source, length = family.make(size)
@@ -78,13 +78,13 @@ def test_every_theorem_is_in_the_table() -> None:
     ],
 )
 def test_it_costs_so_much_in_the_zoo(theorem: str) -> None:
-    found = theorem_named(theorem)
+    found = get_theorem(theorem)
     assert found is not None
-    sources = [entry.load() for entry in zoo.entries() if len(entry.read()) < LARGE]
+    sources = [entry.load() for entry in zoo.list_entries() if len(entry.read_text()) < LARGE]
     for source in filter(found.applies_to, sources):
         try:
             model = sm.compile(source, theorem, length=8 if found.length else None)
-        except (ConstructionError, OutgrownError):
+        except (ConstructionError, ContextTooShortError):
             continue  # the theorem refuses the source, or a circuit is longer
         require_cost(model)
 
@@ -113,19 +113,19 @@ def test_expressions_print_what_they_compute() -> None:
         (3 * ceil_log2(2 * one), "3⌈log₂ 2a⌉", 9),
         (ceil_log2(one + two), "⌈log₂ (a + b)⌉", 3),
         (largest(7, one + two, two), "max(7, a + b, b)", 7),
-        (let("p", one + two) * two, "pb", 28),
-        (either("for large b", lambda codec: codec[1] > 3, one, two), "(a for large b, else b)", 3),
+        (define("p", one + two) * two, "pb", 28),
+        (conditional("for large b", lambda codec: codec[1] > 3, one, two), "(a for large b, else b)", 3),
     ):
-        assert (text(expression), expression.at((3, 4))) == (printed, value)
-    cost = Cost({"layers": 5}, {"width": let("p", one + two) + 1}, also="one token per step")
+        assert (format_term(expression), expression.evaluate((3, 4))) == (printed, value)
+    cost = Cost({"layers": 5}, {"width": define("p", one + two) + 1}, remark="one token per step")
     assert str(cost) == "layers = 5, width ≤ p + 1, where p = a + b, a = one, b = two; one token per step"
-    assert (cost.of("layers", (3, 4)), cost.of("width", (3, 4))) == (5, 8)
+    assert (cost.evaluate("layers", (3, 4)), cost.evaluate("width", (3, 4))) == (5, 8)
 
 
 def test_docstrings_have_no_cost_of_their_own() -> None:
     """They are printed next to the cost, which another formula could contradict."""
     costs = [theorem for theorem in all_theorems() if theorem.name not in AS_TEXT]
-    assert [theorem.name for theorem in costs if re.search(r"\bCosts?:", theorem.text)] == []
+    assert [theorem.name for theorem in costs if re.search(r"\bCosts?:", theorem.documentation)] == []
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_tables_of_the_docs_have_the_same_expressions(
         if theorem.language in theorems or theorem.name in theorems:
             cost = cost_of(theorem.name)
             for quantity, cell in zip(quantities, rows[theorem.name][3:6], strict=True):
-                term = {**cost.exact, **cost.at_most}.get(quantity)
-                assert (cell.strip() == text(term)) if term is not None else cell.startswith(" O("), (
+                term = {**cost.exact, **cost.bounds}.get(quantity)
+                assert (cell.strip() == format_term(term)) if term is not None else cell.startswith(" O("), (
                     theorem.name,
                     quantity,
                 )
@@ -162,4 +162,4 @@ def test_the_table_of_ternary_has_the_same_expressions() -> None:
     cells = {row[1].strip(): row[2].strip() for line in lines if len(row := line.split("|")) == 5}
     cost = cost_of("turing-ternary")
     for quantity in ("layers", "heads per layer", "width", "units per layer"):
-        assert cells[quantity].replace("∣", "|") == text({**cost.exact, **cost.at_most}[quantity])
+        assert cells[quantity].replace("∣", "|") == format_term({**cost.exact, **cost.bounds}[quantity])

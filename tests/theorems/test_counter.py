@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.languages import zoo
 from softmachine.languages.counter import CounterMachine, RunError, execute, parse
 from softmachine.languages.crasp import generate
 from softmachine.support.errors import ConstructionError
-from softmachine.support.token_array import Packed
+from softmachine.support.token_array import CompressedSequence
 from softmachine.testing import load_as
 from softmachine.testing.counter import random_counter_machine
 from softmachine.theorems.counting.counter import CounterCodec
@@ -44,7 +44,7 @@ def random_machines_are_right(seeds: range, words: int) -> None:
             tuple(chooser.choices(machine.alphabet, k=chooser.randint(0, 12))) if machine.alphabet else ()
             for _ in range(words)
         ]
-        three_agree(machine, inputs, CONSTRUCTIONS[seed % 3] if not machine.order else "counter")
+        three_agree(machine, inputs, CONSTRUCTIONS[seed % 3] if not machine.has_ordered_letters else "counter")
 
 
 def three_agree(machine: CounterMachine, words: list[tuple[str, ...]], construction: str, most: int = MOST) -> None:
@@ -54,7 +54,7 @@ def three_agree(machine: CounterMachine, words: list[tuple[str, ...]], construct
     for word in words:
         wanted = list(model.codec.expected(word, most))
         assert list(islice(generate(model.codec.program, word), len(wanted))) == wanted
-    assert check_words(model, words, max_steps=most).disagreements == ()
+    assert check_inputs(model, words, max_steps=most).disagreements == ()
 
 
 def test_random_machines_take_the_transitions_that_the_interpreter_takes() -> None:
@@ -67,7 +67,7 @@ def test_five_hundred_random_machines_take_the_right_transitions(block: int) -> 
     random_machines_are_right(range(1000 + 25 * block, 1000 + 25 * (block + 1)), words=6)
 
 
-ZOO = sorted(entry.name for entry in zoo.entries() if entry.file.endswith(".cm"))
+ZOO = sorted(entry.name for entry in zoo.list_entries() if entry.file.endswith(".cm"))
 
 
 def words_by_counts(machine: CounterMachine, longest: int) -> list[tuple[str, ...]]:
@@ -77,7 +77,7 @@ def words_by_counts(machine: CounterMachine, longest: int) -> list[tuple[str, ..
     for counts in product(range(longest + 1), repeat=len(machine.alphabet)):
         if sum(counts) <= longest:
             word = word_of(machine, counts)
-            found.append(word if machine.order else tuple(chooser.sample(word, len(word))))
+            found.append(word if machine.has_ordered_letters else tuple(chooser.sample(word, len(word))))
     return found
 
 
@@ -100,7 +100,7 @@ def test_machines_of_the_zoo_take_the_right_transitions(name: str) -> None:
     machine = load_as(name, CounterMachine)
     words = words_by_counts(machine, 3)
     three_agree(machine, words, "counter", most=400)
-    if machine.order:
+    if machine.has_ordered_letters:
         three_agree(machine, [tuple(reversed(words[-1]))], "counter", most=5)
 
 
@@ -122,7 +122,7 @@ def test_powers_of_two_by_halving(construction: str) -> None:
     assert run.accepted
     assert run.steps == 21
     assert run.output == "a=1 y=0"
-    assert run.text().splitlines()[0].split() == ["0", "h", "a", "=", "8", "y", "=", "0"]
+    assert run.format().splitlines()[0].split() == ["0", "h", "a", "=", "8", "y", "=", "0"]
 
 
 def test_states_that_no_path_leads_to_are_left_out() -> None:
@@ -241,12 +241,12 @@ def test_tokens_that_are_not_the_machines_run_are_told(
     assert isinstance(codec, CounterCodec)
     said = [*codec.expected("a", 100_000)][: step - 1] + instead
     with pytest.raises(RunError, match=message):
-        codec.read("a", coded(said) if packed else said)
+        codec.parse_run("a", coded(said) if packed else said)
 
 
-def coded(tokens: list[str]) -> Packed[str]:
+def coded(tokens: list[str]) -> CompressedSequence[str]:
     names = sorted(set(tokens))
-    packed = Packed(names)
+    packed = CompressedSequence(names)
     packed.extend(np.array([names.index(token) for token in tokens]))
     return packed
 
@@ -254,8 +254,8 @@ def coded(tokens: list[str]) -> Packed[str]:
 def test_a_run_on_letters_out_of_order_is_told() -> None:
     codec = sm.compile(parse("input a b\norder\nstart q\naccept yes\nreject no\nq: a = b -> yes\nq: else -> no")).codec
     assert isinstance(codec, CounterCodec)
-    assert codec.read("ba", ["REJ"]).verdict == "reject"
-    assert codec.read("ba", []).verdict is None
+    assert codec.parse_run("ba", ["REJ"]).verdict == "reject"
+    assert codec.parse_run("ba", []).verdict is None
     for said in (["q_1", "ACC"], ["ACC"], ["q_1"]):
         with pytest.raises(RunError, match="the input symbols are not in the order a b"):
-            codec.read("ba", said)
+            codec.parse_run("ba", said)

@@ -9,17 +9,17 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.engines.dense.decoding import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate
-from softmachine.languages.crasp import Program, core, parse
+from softmachine.languages.crasp import CraspProgram, desugar, parse
 from softmachine.languages.crasp.interpreter import generate
-from softmachine.support.errors import ConstructionError, InputError, StuckError, UsageError
+from softmachine.support.errors import ConstructionError, InputError, NoNextTokenError, UsageError
 from softmachine.testing import words as all_words
 from softmachine.testing.crasp import random_program
-from softmachine.theorems.counting.crasp.codec import STUCK, CraspCodec
-from softmachine.transformer.attention import Choice
+from softmachine.theorems.counting.crasp.codec import STUCK_TOKEN, CraspCodec
+from softmachine.transformer.attention import AttentionKind
 from tests.models import signals_of
 
 LENGTH = 100
@@ -57,11 +57,11 @@ ENCODE = """
 """
 
 
-def compiled(program: Program, variant: Variant) -> Model:
+def compiled(program: CraspProgram, variant: Variant) -> Model:
     return sm.compile(program, variant[0], attention=variant[1], length=variant[2])
 
 
-def nested(program: Program) -> bool:
+def nested(program: CraspProgram) -> bool:
     """Whether ReLU alone, without a length, is not enough."""
     try:
         signals_of(program, "crasp-relu")
@@ -71,25 +71,25 @@ def nested(program: Program) -> bool:
     return False
 
 
-def tokens_of(program: Program, word: tuple[str, ...], most: int) -> list[str]:
+def tokens_of(program: CraspProgram, word: tuple[str, ...], most: int) -> list[str]:
     """The chain of thought by the reference evaluator; a stuck run ends with the token for "stuck"."""
     found: list[str] = []
     try:
         found.extend(islice(generate(program, word), most))
-    except StuckError:
-        found.append(STUCK)
+    except NoNextTokenError:
+        found.append(STUCK_TOKEN)
     return found
 
 
-def right(program: Program, variant: Variant, words: list[tuple[str, ...]], most: int, arithmetic: str) -> None:
+def right(program: CraspProgram, variant: Variant, words: list[tuple[str, ...]], most: int, arithmetic: str) -> None:
     model = compiled(program, variant)
-    if not program.thinks:
-        assert check_words(model, words, arithmetic=arithmetic).disagreements == ()
+    if not program.has_chain_of_thought:
+        assert check_inputs(model, words, arithmetic=arithmetic).disagreements == ()
         return
     engine, codec = DenseEngine(model.weights, arithmetic), model.codec
     assert isinstance(codec, CraspCodec)
     for word in words:
-        said = list(islice(decode(engine, codec.prompt(word), codec.stops), most))
+        said = list(islice(decode(engine, codec.prompt(word), codec.is_stop_token), most))
         assert said == tokens_of(program, word, most), f"{program.name} on {word}"
 
 
@@ -184,7 +184,7 @@ def test_no_position_features_and_uniform_attention_only() -> None:
             for head in model.heads:
                 assert head.query.bias == ()
                 assert head.bias is None
-                assert head.weighting.choice is (Choice.SOFTMAX if variant[1] == "soft" else Choice.AVERAGE)
+                assert head.weighting.kind is (AttentionKind.SOFTMAX if variant[1] == "soft" else AttentionKind.AVERAGE)
 
 
 def test_all_comparisons_of_one_depth_share_a_head() -> None:
@@ -214,7 +214,7 @@ def test_what_cannot_be_counted_is_named() -> None:
 def test_a_run_that_gets_stuck_says_where() -> None:
     program = parse("alphabet a b\na <- #[Q_a] < 3\n")
     for variant in VARIANTS:
-        with pytest.raises(StuckError, match="at position 4, after 'a'"):
+        with pytest.raises(NoNextTokenError, match="at position 4, after 'a'"):
             sm.run(compiled(program, variant), "ab")
 
 
@@ -223,7 +223,7 @@ def test_a_length_is_needed_and_kept_to() -> None:
     with pytest.raises(ConstructionError, match="--context 256"):
         sm.compile(program, "crasp-relu-max-length")
     model = sm.compile(program, "crasp-relu-max-length", length=5)
-    assert model.length == 5
+    assert model.context == 5
     with pytest.raises(InputError, match="takes 6 positions, but the weights are built for 5"):
         sm.run(model, "babab")
     assert sm.run(model, "aab").tokens == ("t", "ACC")
@@ -234,7 +234,7 @@ def test_a_length_is_needed_and_kept_to() -> None:
 def test_rules_of_one_token_that_do_not_follow_each_other() -> None:
     lines = ["alphabet a", "a <- #[Q_a] = 1", "ACC <- #[Q_a] = 2", "a <- #[Q_a] = 0", "REJ <- #[Q_a] >= 2"]
     program = parse("\n".join(lines))
-    assert core(program).rules[0][0] == core(program).rules[2][0]
+    assert desugar(program).rules[0][0] == desugar(program).rules[2][0]
     for variant in VARIANTS:
         right(program, variant, [("a",) * k for k in range(5)], 9, "exact")
 

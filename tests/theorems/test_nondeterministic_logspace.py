@@ -14,8 +14,8 @@ from softmachine.languages.logspace import LogspaceMachine, accepts, parse
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.testing import load_as
 from softmachine.theorems.graphs.configuration_graph import signals
-from softmachine.theorems.graphs.connectivity import positions
-from softmachine.theorems.graphs.nondeterministic_logspace import ConfigurationGraph, Kept, LogspaceCodec
+from softmachine.theorems.graphs.connectivity import count_positions
+from softmachine.theorems.graphs.nondeterministic_logspace import ConfigurationGraph, LogspaceCodec, VertexSelection
 from softmachine.transformer.features import ceil_log2
 from tests.models import model_of
 
@@ -39,19 +39,21 @@ def test_layers_and_positions_are_those_of_the_lemma(name: str, length: int) -> 
     codec = LogspaceCodec(load_as(name, LogspaceMachine), length)
     vertices = codec.configurations.vertices
     weights = compile_program(signals(codec.configurations, soft=False))
-    layers = sum(len(block.layers) * block.count(None) for block in weights.blocks)
+    layers = sum(len(block.layers) * block.iterations(None) for block in weights.blocks)
     assert layers - 2 * ceil_log2(vertices) in (1, 2, 3)
-    assert len(codec.prompt("a" * length if name[0] == "a" else "1" * length).tokens) == length + positions(vertices)
+    assert len(codec.prompt("a" * length if name[0] == "a" else "1" * length).tokens) == length + count_positions(
+        vertices
+    )
 
 
 @pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
 def test_the_number_of_configurations_is_polynomial(name: str) -> None:
     """All of them, as the lemma takes them: at most c·n^k, since the work tape has logarithmic size."""
     found = load_as(name, LogspaceMachine)
-    assert all(found.configurations(2**k - 1) <= 200 * 8 ** (2 * k) for k in range(1, 12))
+    assert all(found.count_configurations(2**k - 1) <= 200 * 8 ** (2 * k) for k in range(1, 12))
     for length in range(6):
-        some, whole = ConfigurationGraph(found, length), ConfigurationGraph(found, length, Kept.REACHED)
-        assert some.vertices <= whole.vertices <= found.configurations(length)
+        some, whole = ConfigurationGraph(found, length), ConfigurationGraph(found, length, VertexSelection.REACHABLE)
+        assert some.vertices <= whole.vertices <= found.count_configurations(length)
 
 
 @pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
@@ -59,18 +61,18 @@ def test_the_number_of_configurations_is_polynomial(name: str) -> None:
 def test_the_reduction_is_right(name: str, length: int) -> None:
     """A word is accepted iff acceptance can be reached in its configuration graph; nothing that is left out matters."""
     found = load_as(name, LogspaceMachine)
-    for kept in (Kept.USEFUL, Kept.REACHED):
+    for kept in (VertexSelection.USEFUL, VertexSelection.REACHABLE):
         graph = ConfigurationGraph(found, length, kept)
         for word in product(found.alphabet, repeat=length):
-            reached = graph.on(word).reachable(graph.on(word).vertices[0])
+            reached = graph.graph_of_word(word).distances_from(graph.graph_of_word(word).vertices[0])
             assert ("accepted" in reached) is accepts(found, word)
 
 
 def test_all_that_can_be_reached_gives_the_same_answers() -> None:
-    graph = ConfigurationGraph(load_as("anbn-logspace", LogspaceMachine), 1, Kept.REACHED)
+    graph = ConfigurationGraph(load_as("anbn-logspace", LogspaceMachine), 1, VertexSelection.REACHABLE)
     engine = DenseEngine(compile_program(signals(graph, soft=False)), "float64")
-    padding = ["□"] * positions(graph.vertices)
-    for word, row in zip("ab", engine.answers([("a", *padding), ("b", *padding)], 1), strict=True):
+    padding = ["□"] * count_positions(graph.vertices)
+    for word, row in zip("ab", engine.predict([("a", *padding), ("b", *padding)], 1), strict=True):
         assert (row[graph.answer_position] == "true") is accepts(graph.machine, word)
 
 
@@ -92,14 +94,17 @@ go 1 ! -> yes ! S S
 @pytest.mark.parametrize("length", range(8))
 def test_all_configurations_are_as_many_as_the_lemma_counts(length: int) -> None:
     tiny = parse(TWO_ONES)
-    graph = ConfigurationGraph(tiny, length, Kept.ALL)
-    accepting = tiny.configurations(length) // len(tiny.states)
-    assert graph.vertices == tiny.configurations(length) - accepting + 1 == 6 * (length + 2) + 1
+    graph = ConfigurationGraph(tiny, length, VertexSelection.ALL)
+    accepting = tiny.count_configurations(length) // len(tiny.states)
+    assert graph.vertices == tiny.count_configurations(length) - accepting + 1 == 6 * (length + 2) + 1
     for word in product("01", repeat=min(length, 4)):
         padded = (*word, *"0" * (length - len(word)))
-        every, useful = (ConfigurationGraph(tiny, length, kept).on(padded) for kept in (Kept.ALL, Kept.USEFUL))
-        assert ("accepted" in every.reachable(every.vertices[0])) is (padded.count("1") >= 2)
-        assert ("accepted" in useful.reachable(useful.vertices[0])) is (padded.count("1") >= 2)
+        every, useful = (
+            ConfigurationGraph(tiny, length, kept).graph_of_word(padded)
+            for kept in (VertexSelection.ALL, VertexSelection.USEFUL)
+        )
+        assert ("accepted" in every.distances_from(every.vertices[0])) is (padded.count("1") >= 2)
+        assert ("accepted" in useful.distances_from(useful.vertices[0])) is (padded.count("1") >= 2)
 
 
 LITERAL = [(0, "hard", "fixed:2"), (1, "hard", "fixed:2"), (0, "soft", "fixed:2")]

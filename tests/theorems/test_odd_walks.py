@@ -13,7 +13,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.graph import Graph, parse
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.graphs.odd_walks import Sizes, WalkCodec, adjacency, signals
+from softmachine.theorems.graphs.odd_walks import SequenceSizes, WalkCodec, adjacency, signals
 from softmachine.transformer.features import ceil_log2
 
 
@@ -39,7 +39,7 @@ def wrong(sources: list[Graph], soft: bool, arithmetic: str) -> list[str]:
     (sizes,) = {codec.sizes for codec in codecs}
     engine = DenseEngine(compile_program(signals(sizes, soft=soft)), arithmetic)
     question = (sources[0].vertices[0],) * 2
-    said = engine.answers([codec.prompt(question).tokens for codec in codecs], sizes.bits)
+    said = engine.predict([codec.prompt(question).tokens for codec in codecs], sizes.incidence_bits)
     bad = []
     for codec, row in zip(codecs, said, strict=True):
         expected = tuple(codec.expected(question, 0))
@@ -69,18 +69,18 @@ def test_the_reference_and_the_reduction_agree_with_walks_that_are_counted(seed:
     rng = Random(seed)
     pairs = list(product(range(5), range(5)))
     source = graph(5, tuple(rng.sample(pairs, rng.randint(0, 7))), directed=rng.random() < 0.5)
-    cover = parse(WalkCodec(source).reduced("v0 v0"))
+    cover = parse(WalkCodec(source).apply_reduction("v0 v0"))
     for start in source.vertices:
-        assert source.odd_walks(start) == by_counting(source, start)
-        reached = cover.reachable(f"{start}.even")
-        assert {other for other in source.vertices if f"{other}.odd" in reached} == source.odd_walks(start)
+        assert source.odd_walk_ends(start) == by_counting(source, start)
+        reached = cover.distances_from(f"{start}.even")
+        assert {other for other in source.vertices if f"{other}.odd" in reached} == source.odd_walk_ends(start)
 
 
 def test_two_colours_are_enough_where_no_odd_walk_returns() -> None:
     square = graph(4, ((0, 1), (1, 2), (2, 3), (3, 0)), directed=False)
     triangle = graph(3, ((0, 1), (1, 2), (2, 0)), directed=False)
-    assert "v0" not in square.odd_walks("v0")
-    assert "v0" in triangle.odd_walks("v0")
+    assert "v0" not in square.odd_walk_ends("v0")
+    assert "v0" in triangle.odd_walk_ends("v0")
     model = api.compile(triangle, "odd-walks")
     assert api.run(model, "v0 v0").accepted
 
@@ -89,20 +89,26 @@ def test_two_colours_are_enough_where_no_odd_walk_returns() -> None:
 def test_layers_and_positions_are_those_of_the_formula(vertices: int) -> None:
     """Lemma 5.3: depths add up, and blocks have padding of their own."""
     edges = 2 * vertices
-    sizes = Sizes(vertices, edges)
+    sizes = SequenceSizes(vertices, edges)
     total = 2 * vertices * edges + vertices**2 * (edges + 1) + 4 * vertices**2 + 8 * vertices**3
-    assert sizes.total == total
+    assert sizes.total_size == total
     program = signals(sizes, soft=False)
-    assert program.positions == total
+    assert program.position_count == total
     weights = compile_program(program)
-    assert sum(len(block.layers) * block.count(None) for block in weights.blocks) == 6 + 2 * ceil_log2(2 * vertices)
+    assert sum(len(block.layers) * block.iterations(None) for block in weights.blocks) == 6 + 2 * ceil_log2(
+        2 * vertices
+    )
 
 
 def test_the_first_reduction_says_the_adjacency_matrix_at_the_ends_of_its_blocks() -> None:
     source = graph(2, ((0, 1), (1, 1)))
     codec = WalkCodec(source)
     logits = evaluate_signal(adjacency(codec.sizes, soft=False).logits, codec.prompt("v0 v0").tokens, 8)
-    ends = range(codec.sizes.bits + codec.sizes.block - 1, codec.sizes.bits + codec.sizes.matrix, codec.sizes.block)
+    ends = range(
+        codec.sizes.incidence_bits + codec.sizes.block_size - 1,
+        codec.sizes.incidence_bits + codec.sizes.adjacency_size,
+        codec.sizes.block_size,
+    )
     assert [int(logits[place][1] > 0) for place in ends] == [0, 1, 0, 1]
 
 
@@ -110,15 +116,15 @@ def test_what_goes_in_and_comes_out_has_names() -> None:
     codec = WalkCodec(graph(2, ((0, 1),)))
     interface = codec.interface()
     assert interface.inputs[:2] == ("v0 → v1 begins at v0", "v0 → v1 begins at v1")
-    assert interface.outputs[1] == ("odd walk v0 → v1", codec.at(0, 1))
-    assert len(interface.inputs) == codec.sizes.bits
+    assert interface.outputs[1] == ("odd walk v0 → v1", codec.answer_position(0, 1))
+    assert len(interface.inputs) == codec.sizes.incidence_bits
 
 
 def test_signals_of_the_chain_keep_their_promises() -> None:
     source = graph(1, ((0, 0),))
     codec = WalkCodec(source)
     logits = evaluate_signal(signals(codec.sizes, soft=False).logits, codec.prompt("v0 v0").tokens, 2)
-    assert logits[codec.at(0, 0)][1] > 0
+    assert logits[codec.answer_position(0, 0)][1] > 0
 
 
 def test_graphs_without_edges_and_graphs_that_are_too_large() -> None:

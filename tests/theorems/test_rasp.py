@@ -16,23 +16,23 @@ from softmachine.ir.interpreter import evaluate
 from softmachine.languages import rasp, zoo
 from softmachine.support.errors import (
     ConstructionError,
+    ContextTooShortError,
+    DivergedError,
     InputError,
     InvalidError,
-    OutgrownError,
-    PartedError,
     UsageError,
 )
 from softmachine.testing import load_as, words
 from softmachine.testing.rasp import random_program
 from softmachine.theorems.rasp.rasp.codec import CausalRaspCodec, RaspCodec
-from softmachine.theorems.rasp.rasp.output_tokens import LARGEST
-from softmachine.theorems.rasp.rasp.theorem import answers_of
+from softmachine.theorems.rasp.rasp.output_tokens import MAX_INTEGER_TOKEN
+from softmachine.theorems.rasp.rasp.theorem import recogniser_signals
 from tests.models import model_of
 
 WRITERS = ("parity-scratchpad-rasp", "addition-scratchpad-rasp")
 
 
-def program(text: str, alphabet: str = "a b c", more: str = "") -> rasp.Program:
+def program(text: str, alphabet: str = "a b c", more: str = "") -> rasp.RaspProgram:
     return rasp.parse(f"# alphabet: {alphabet}\n{more}{text}")
 
 
@@ -42,10 +42,12 @@ def answers(model: Model, word: str) -> tuple[bool | str, ...]:
     return values
 
 
-def require_agreement(source: rasp.Program, tried: Sequence[tuple[str, ...]], codec: RaspCodec | None = None) -> None:
+def require_agreement(
+    source: rasp.RaspProgram, tried: Sequence[tuple[str, ...]], codec: RaspCodec | None = None
+) -> None:
     """Compare the exact signals with the interpreter; every kind, gap and tie that is promised is checked, too."""
     codec = codec or RaspCodec(source)
-    built = answers_of(codec)
+    built = recogniser_signals(codec)
     for word in tried:
         prompt = codec.prompt(word)
         rows = evaluate(built.logits, prompt.tokens, prompt.length)
@@ -58,7 +60,7 @@ def require_agreement(source: rasp.Program, tried: Sequence[tuple[str, ...]], co
             assert not others or best - max(others) >= 1, word
 
 
-def some_words(source: rasp.Program, seed: int, count: int = 5, longest: int = 3) -> list[tuple[str, ...]]:
+def some_words(source: rasp.RaspProgram, seed: int, count: int = 5, longest: int = 3) -> list[tuple[str, ...]]:
     rng = random.Random(seed)
     short = words(source, longest, 1)
     long = tuple(rng.choice(source.alphabet) for _ in range(6))
@@ -128,7 +130,7 @@ def test_at_the_start_token_something_is_said_also_where_no_integer_is_0() -> No
 @pytest.mark.parametrize("construct", BIDIRECTIONAL)
 def test_counting_sort_is_refused_in_a_decoder_by_name(construct: str) -> None:
     with pytest.raises(ConstructionError, match="counting sort looks at all positions"):
-        answers_of(CausalRaspCodec(program(CONSTRUCTS[construct])))
+        recogniser_signals(CausalRaspCodec(program(CONSTRUCTS[construct])))
 
 
 def test_a_loop_of_finite_variables_is_certified() -> None:
@@ -178,7 +180,7 @@ def _tried(seed: int) -> bool:
     source = random_program(random.Random(seed), loop=seed % 20 == 0)
     tried = some_words(source, seed, count=3, longest=2)
     try:
-        answers_of(RaspCodec(source))
+        recogniser_signals(RaspCodec(source))
     except ConstructionError as error:
         if "there is no construction for" not in str(error):
             raise
@@ -191,7 +193,7 @@ def _tried(seed: int) -> bool:
     return compiles
 
 
-def _require_models(seed: int, source: rasp.Program, theorem: str, tried: Sequence[tuple[str, ...]]) -> None:
+def _require_models(seed: int, source: rasp.RaspProgram, theorem: str, tried: Sequence[tuple[str, ...]]) -> None:
     try:
         hard = api.compile(source, theorem)
     except (ConstructionError, InvalidError):  # what is typed in an encoder need not be in a decoder
@@ -201,7 +203,7 @@ def _require_models(seed: int, source: rasp.Program, theorem: str, tried: Sequen
             engine = DenseEngine(model.weights, arithmetic)
             for word in tried:
                 prompt = model.codec.prompt(word)
-                said = engine.answers([prompt.tokens], prompt.length)[0]
+                said = engine.predict([prompt.tokens], prompt.length)[0]
                 expected = list(model.codec.expected(word, 0))
                 assert said[1:] == expected[1:], (seed, theorem, model.attention, arithmetic, word)
 
@@ -218,10 +220,10 @@ def test_the_answer_is_undefined_where_symbols_differ_and_never_one_of_them() ->
 
 def test_integers_beyond_the_vocabulary_are_called_more_and_a_run_has_the_vocabulary_that_it_needs() -> None:
     source = program("x = length;", "a")
-    assert answers(api.compile(source), "a" * (LARGEST + 1))[0] == "more"
-    run = api.run(source, "a" * (LARGEST + 1))
+    assert answers(api.compile(source), "a" * (MAX_INTEGER_TOKEN + 1))[0] == "more"
+    run = api.run(source, "a" * (MAX_INTEGER_TOKEN + 1))
     assert run.outcome.values is not None
-    assert run.outcome.values[0] == str(LARGEST + 1)
+    assert run.outcome.values[0] == str(MAX_INTEGER_TOKEN + 1)
 
 
 def test_a_product_of_two_integers_is_a_table_for_words_up_to_a_length() -> None:
@@ -230,7 +232,7 @@ def test_a_product_of_two_integers_is_a_table_for_words_up_to_a_length() -> None
         api.compile(source)
     assert api.check(source, up_to=4, context=4).holds
     assert api.run(source, "abba").outcome.values == ("0", "4", "8", "12")
-    with pytest.raises(OutgrownError, match="the weights are built for at most"):
+    with pytest.raises(ContextTooShortError, match="the weights are built for at most"):
         api.run(api.compile(source, context=2), "abba")
 
 
@@ -273,11 +275,11 @@ def test_a_program_that_feeds_on_its_output_writes_until_it_stops(name: str, wor
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_it_writes_is_what_the_interpreter_writes(name: str) -> None:
-    source = zoo.find(name)
+    source = zoo.find_entry(name)
     assert source is not None
     said = api.run(name, theorem="rasp-generate")
-    loaded = load_as(name, rasp.Program)
-    assert said.outcome.output == loaded.spell(rasp.generate(loaded, loaded.example).letters)
+    loaded = load_as(name, rasp.RaspProgram)
+    assert said.outcome.output == loaded.format_values(rasp.generate(loaded, loaded.example).letters)
 
 
 def test_what_was_written_is_read_in_one_run_and_a_wrong_letter_is_named() -> None:
@@ -286,13 +288,13 @@ def test_what_was_written_is_read_in_one_run_and_a_wrong_letter_is_named() -> No
     run = api.run(model_of(WRITERS[0], "rasp-generate"), "1011", max_steps=300, engine="dense")
     assert len(run.tokens) == 300
     said = list(run.tokens)
-    assert list(codec.following("1011", said[:60])) == [list(codec.expected("1011", 60))]
+    assert list(codec.expected_up_to("1011", said[:60])) == [list(codec.expected("1011", 60))]
     said[200] = "1" if said[200] == "0" else "0"
-    with pytest.raises(PartedError, match="token 200 is"):
-        codec.read("1011", said)
+    with pytest.raises(DivergedError, match="token 200 is"):
+        codec.parse_run("1011", said)
     stopped = [*api.run(model_of(WRITERS[0], "rasp-generate"), "10|").tokens, "0"]
-    with pytest.raises(PartedError):
-        codec.read("10|", stopped)
+    with pytest.raises(DivergedError):
+        codec.parse_run("10|", stopped)
 
 
 def test_a_program_without_a_stop_symbol_does_not_write() -> None:
@@ -333,12 +335,12 @@ def test_a_saved_model_is_read_back_and_says_the_same(tmp_path: Path) -> None:
 
 
 def test_options_name_one_theorem() -> None:
-    from softmachine.cli.compile_options import rasp_theorem
+    from softmachine.cli.compile_options import choose_rasp_theorem
 
-    assert rasp_theorem(None, causal=True) == "rasp-causal"
-    assert rasp_theorem("rasp", causal=False) == "rasp"
+    assert choose_rasp_theorem(None, causal=True) == "rasp-causal"
+    assert choose_rasp_theorem("rasp", causal=False) == "rasp"
     with pytest.raises(UsageError):
-        rasp_theorem("rasp", causal=True)
+        choose_rasp_theorem("rasp", causal=True)
 
 
 def test_a_fraction_has_a_token_up_to_a_denominator() -> None:

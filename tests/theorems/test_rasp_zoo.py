@@ -16,7 +16,7 @@ from softmachine.support.errors import ConstructionError
 from softmachine.testing import load_as
 from tests.models import model_of
 
-ZOO = tuple(entry.name for entry in zoo.entries() if entry.file.startswith("rasp/"))
+ZOO = tuple(entry.name for entry in zoo.list_entries() if entry.file.startswith("rasp/"))
 LOOPS = ("parity-loop-rasp", "addition-loop-rasp", "sort-loop-rasp", "subleq-rasp")
 WRITERS = ("parity-scratchpad-rasp", "addition-scratchpad-rasp")
 ARITHMETICS = ("float64", "float32")
@@ -37,9 +37,9 @@ def require_answers(name: str, tried: Sequence[tuple[str, ...]], length: int) ->
         for _, alike in groupby(tried[start : start + TOGETHER], len):
             batch = list(alike)
             prompts = [codec.prompt(word) for word in batch]
-            expected = codec.expected_together(batch, 0)
+            expected = codec.expected_batch(batch, 0)
             for engine in engines:
-                said = engine.answers([prompt.tokens for prompt in prompts], prompts[0].length)
+                said = engine.predict([prompt.tokens for prompt in prompts], prompts[0].length)
                 for word, row, right in zip(batch, said, expected, strict=True):
                     assert row[1:] == list(right)[1:], (word, engine.arithmetic.name)
 
@@ -73,7 +73,7 @@ def test_many_long_words_are_read_at_once(attention: str) -> None:
     model = model_of(name) if attention == "hard" else api.compile(name, attention=attention, length=130)
     words = [model.codec.random_word(rng, 130) for _ in range(64)]
     prompts = [model.codec.prompt(word) for word in words]
-    said = DenseEngine(model.weights).answers([prompt.tokens for prompt in prompts], prompts[0].length)
+    said = DenseEngine(model.weights).predict([prompt.tokens for prompt in prompts], prompts[0].length)
     assert [row[1:] for row in said] == [list(model.codec.expected(word, 0))[1:] for word in words]
 
 
@@ -117,7 +117,7 @@ def test_every_zoo_program_is_right_on_200_words_of_length_200_hard_and_soft(nam
 @pytest.mark.parametrize("name", ZOO)
 def test_layers_heads_and_width_do_not_depend_on_the_length(name: str) -> None:
     """Only the vocabulary does: integers up to what words of the length need have tokens."""
-    source = load_as(name, rasp.Program)
+    source = load_as(name, rasp.RaspProgram)
     sizes = set()
     for length in (None, 300, 1000):
         weights = api.compile(source, context=length).weights
@@ -127,7 +127,7 @@ def test_layers_heads_and_width_do_not_depend_on_the_length(name: str) -> None:
 
 def stock_form(name: str) -> tuple[str, str]:
     """The theorem and the stock architecture of a program: a decoder if it looks back only."""
-    source = load_as(name, rasp.Program)
+    source = load_as(name, rasp.RaspProgram)
     if name in WRITERS:
         return "rasp-generate", "gpt2"
     return "rasp", "gpt2" if source.causal else "bert"
@@ -147,7 +147,7 @@ def test_every_zoo_program_is_exported_and_verified(name: str, tmp_path: Path) -
     pytest.importorskip("transformers", reason="stock models are run by it")
     theorem, form = stock_form(name)
     exported = api.export(name, tmp_path / "model", to=form, context=16, theorem=theorem)
-    assert exported.verified[0].holds
+    assert exported.verifications[0].holds
 
 
 def test_a_loop_that_runs_as_often_as_the_word_is_long_is_refused_by_stock_formats(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import softmachine as sm
 from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.support.errors import SoftmachineError
-from softmachine.support.token_array import Packed
-from softmachine.theorems import theorem_for, theorems_for
+from softmachine.support.token_array import CompressedSequence
+from softmachine.theorems import applicable_theorems, find_theorem
 from softmachine.theorems.codec import Codec, DecoderCodec
 from tests.cases import CASES, Case
 from tests.digests.cases import MORE_CONTEXTS
@@ -64,9 +64,9 @@ def is_right(codec: Codec[Source], said: Sequence[str], expected: Sequence[str |
     return same and all(right in (None, token) for right, token in zip(expected, said, strict=True))
 
 
-def packed(tokens: Sequence[str]) -> Packed[str]:
+def packed(tokens: Sequence[str]) -> CompressedSequence[str]:
     names = sorted(set(tokens))
-    result = Packed(names)
+    result = CompressedSequence(names)
     result.extend(np.array([names.index(token) for token in tokens], dtype=np.int64))
     return result
 
@@ -75,10 +75,10 @@ def tell(codec: Codec[Source], word: str, rng: random.Random, times: int) -> int
     """Read damaged runs; the number of those that are refused. Others must be read as the right ones are."""
     expected = tuple(codec.expected(word, STEPS))
     right = [token if token is not None else "true" for token in expected]
-    if codec.goes_on:
+    if codec.is_autoregressive:
         expected = tuple(codec.expected(word, 2 * STEPS))
     others = [*dict.fromkeys([*right, "true", "false", "ACC", "REJ", "<stuck>", "nonsense"])]
-    assert codec.read(word, right) == codec.outcome(word, right)
+    assert codec.parse_run(word, right) == codec.parse_output(word, right)
     refused = 0
     for damage in DAMAGES if right else (prolong,):
         for _ in range(times):
@@ -93,7 +93,7 @@ def tell(codec: Codec[Source], word: str, rng: random.Random, times: int) -> int
 
 def is_read(codec: Codec[Source], word: str, said: Sequence[str]) -> bool:
     try:
-        codec.read(word, said)
+        codec.parse_run(word, said)
     except SoftmachineError:
         return False
     return True
@@ -103,14 +103,14 @@ def is_read(codec: Codec[Source], word: str, said: Sequence[str]) -> bool:
 def test_what_is_not_a_run_is_not_read(case: Case) -> None:
     source = sm.load(case.source)
     assert not isinstance(source, sm.Model)
-    codec = theorem_for(source, case.theorem).codec_for(source, case.length)
+    codec = find_theorem(source, case.theorem).build_codec(source, case.length)
     rng = random.Random(0)
     assert sum(tell(codec, word, rng, 3) for word, _ in case.examples) > 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", zoo.entries(), ids=lambda entry: str(entry.name))
-def test_what_is_not_a_run_of_the_zoo_is_not_read(entry: zoo.Entry) -> None:
+@pytest.mark.parametrize("entry", zoo.list_entries(), ids=lambda entry: str(entry.name))
+def test_what_is_not_a_run_of_the_zoo_is_not_read(entry: zoo.ZooEntry) -> None:
     rng = random.Random(1)
     for codec in codecs(entry):
         for sample in entry.samples:
@@ -121,11 +121,11 @@ def test_what_is_not_a_run_of_the_zoo_is_not_read(entry: zoo.Entry) -> None:
             tell(codec, sample.input, rng, 20)
 
 
-def codecs(entry: zoo.Entry) -> Iterator[Codec[Source]]:
+def codecs(entry: zoo.ZooEntry) -> Iterator[Codec[Source]]:
     source = entry.load()
-    for theorem in theorems_for(source):
+    for theorem in applicable_theorems(source):
         for length in (*MORE_CONTEXTS.get(theorem.name, ()), *LENGTHS) if theorem.length else (None,):
             try:
-                yield theorem.codec_for(source, length)
+                yield theorem.build_codec(source, length)
             except SoftmachineError:  # it does not apply
                 continue

@@ -8,13 +8,13 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.ir import evaluate
-from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.languages.turing import TapeConvention, TuringMachine
 from softmachine.support.errors import ConstructionError, InputError, UsageError
 from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
-from softmachine.theorems.shared.checkpoints import LIMIT, StreamCodec
+from softmachine.theorems.shared.checkpoints import LIMIT_TOKEN, CheckpointCodec
 from softmachine.theorems.turing import residue_address as residues
 from tests.models import signals_of, with_codec
 
@@ -22,8 +22,8 @@ STREAMS = ("turing-binary-address", "turing-residue-address", "turing-residue-ad
 WORDS = [tuple(word) for word in ("", "a", "b", "ab", "ba", "aab", "bbaba")]
 
 
-def codec_of(model: Model) -> StreamCodec:
-    assert isinstance(model.codec, StreamCodec)
+def codec_of(model: Model) -> CheckpointCodec:
+    assert isinstance(model.codec, CheckpointCodec)
     return model.codec
 
 
@@ -36,27 +36,29 @@ def test_every_short_input_is_right_in_exact_arithmetic(name: str, construction:
 
 
 @pytest.mark.parametrize("construction", STREAMS)
-@pytest.mark.parametrize("tape", Tape)
+@pytest.mark.parametrize("tape", TapeConvention)
 @pytest.mark.parametrize("tapes", [1, 2])
-def test_random_machines_run_right_under_every_tape_convention(construction: str, tape: Tape, tapes: int) -> None:
+def test_random_machines_run_right_under_every_tape_convention(
+    construction: str, tape: TapeConvention, tapes: int
+) -> None:
     rng = random.Random(f"{construction} {tape} {tapes}")
     for _ in range(3 - tapes):
         machine = random_turing_machine(rng, tapes=tapes, symbols=3, states=4 - tapes, tape=tape)
         words = [random_word(rng, machine, length) for length in (0, 1, 3, 6)]
-        report = check_words(sm.compile(machine, construction, length=24), words, arithmetic="float32")
+        report = check_inputs(sm.compile(machine, construction, length=24), words, arithmetic="float32")
         assert report.holds, report.disagreements[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("construction", STREAMS)
-@pytest.mark.parametrize("tape", Tape)
+@pytest.mark.parametrize("tape", TapeConvention)
 @pytest.mark.parametrize("seed", range(8))
-def test_many_random_machines_run_right(construction: str, tape: Tape, seed: int) -> None:
+def test_many_random_machines_run_right(construction: str, tape: TapeConvention, seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(6):
         machine = random_turing_machine(rng, tapes=rng.choice([1, 1, 2]), tape=tape)
         words = [random_word(rng, machine, length) for length in (0, 1, 2, 5, 11, 30)]
-        report = check_words(sm.compile(machine, construction, length=140), words, arithmetic="float32")
+        report = check_inputs(sm.compile(machine, construction, length=140), words, arithmetic="float32")
         assert report.holds, report.disagreements[0]
 
 
@@ -64,7 +66,7 @@ def test_many_random_machines_run_right(construction: str, tape: Tape, seed: int
 def test_softmax_is_certified_and_right(construction: str) -> None:
     soft, certificate = sm.soften(sm.compile("palindrome", construction, length=32), length=32, sharpness=32)
     assert certificate.margin > 0.99
-    assert check_words(soft, WORDS, arithmetic="float64").holds
+    assert check_inputs(soft, WORDS, arithmetic="float64").holds
 
 
 @pytest.mark.parametrize(("construction", "layers"), [("turing-binary-address", 3), ("turing-residue-address", 3)])
@@ -79,25 +81,25 @@ def test_the_theorem_promises_its_cost(construction: str, layers: int) -> None:
 def test_every_promise_of_the_signals_is_kept_on_a_run(construction: str) -> None:
     machine = load_as("palindrome", TuringMachine)
     program, codec = signals_of(machine, construction, "hard", 32)
-    assert isinstance(codec, StreamCodec)
+    assert isinstance(codec, CheckpointCodec)
     evaluate(program.logits, [*codec.prompt("aba").tokens, *list(codec.expected("aba", 100))[:-1]])
 
 
 def test_the_latest_write_is_found_over_many_blocks() -> None:
     model = sm.compile("busy-beaver-4", "turing-residue-address", length=200)
     assert len(model.weights.layers) == 4
-    report = check_words(model, [()], arithmetic="float64")
+    report = check_inputs(model, [()], arithmetic="float64")
     assert report.holds
     assert report.tokens == 108
 
 
 def test_a_head_that_leaves_the_reach_of_its_digits_ends_with_limit() -> None:
     machine = load_as("increment", TuringMachine)
-    codec = StreamCodec(machine, length=64, modulus=4, most_wraps=2)
+    codec = CheckpointCodec(machine, length=64, modulus=4, max_wraps=2)
     model = with_codec(residues.signals(codec, positions=True), codec, "turing-residue-address", 64)
-    report = check_words(model, [("1",) * 14, ("1",) * 3], arithmetic="exact")
+    report = check_inputs(model, [("1",) * 14, ("1",) * 3], arithmetic="exact")
     assert report.holds
-    assert list(codec.expected(("1",) * 14, 100))[-1] == LIMIT
+    assert list(codec.expected(("1",) * 14, 100))[-1] == LIMIT_TOKEN
     assert sm.run(model, "1" * 14).verdict is None
     assert list(codec.expected(("1",) * 3, 100))[-1] == "HALT"
 

@@ -15,16 +15,16 @@ from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate
 from softmachine.languages.linear import Relation
-from softmachine.languages.srasp import Definition, Kind, Program, accepts, parse, run
-from softmachine.languages.srasp.ast import Compare, Vector
+from softmachine.languages.srasp import Definition, SraspProgram, ValueKind, accepts, parse, run
+from softmachine.languages.srasp.ast import Compare, VectorRead
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.testing import words
 from softmachine.testing.srasp import random_program
-from softmachine.theorems.rasp.srasp.integers import SHARPNESS, Finder
+from softmachine.theorems.rasp.srasp.integers import SHARPNESS, IntegerLookups
 from softmachine.theorems.rasp.srasp.theorem import signals as signals_of
-from softmachine.theorems.shared.recogniser_codec import START
-from softmachine.transformer.attention import softmax
-from softmachine.transformer.features import LENGTH
+from softmachine.theorems.shared.recogniser_codec import START_TOKEN
+from softmachine.transformer.attention import softmax_weighting
+from softmachine.transformer.features import N_PLUS_ONE
 from softmachine.transformer.weights import Transformer
 
 ZOO = {
@@ -35,33 +35,35 @@ ZOO = {
 MOST_WORDS = 2000
 
 
-def source(*lines: str, alphabet: str = "a b") -> Program:
+def source(*lines: str, alphabet: str = "a b") -> SraspProgram:
     """A program of these lines; the last vector is the output."""
     output = lines[-1].split("(")[0]
     return parse("\n".join([f"alphabet {alphabet}", *lines, f"output {output}"]), name="program")
 
 
-def zoo(name: str) -> Program:
+def zoo(name: str) -> SraspProgram:
     return parse(ZOO[name], name=name)
 
 
-def compiled(program: Program, *, soft: bool = False) -> Transformer:
+def compiled(program: SraspProgram, *, soft: bool = False) -> Transformer:
     return compile_program(signals_of(program, soft=soft))
 
 
-def said(program: Program, word: tuple[str, ...]) -> list[str]:
+def said(program: SraspProgram, word: tuple[str, ...]) -> list[str]:
     return [str(value).lower() if isinstance(value, bool) else str(value) for value in run(program, word)]
 
 
-def right(model: Transformer, program: Program, inputs: list[tuple[str, ...]], arithmetic: str = "float64") -> None:
+def right(
+    model: Transformer, program: SraspProgram, inputs: list[tuple[str, ...]], arithmetic: str = "float64"
+) -> None:
     """Check the answers on words of one length."""
     n = len(inputs[0])
-    found = DenseEngine(model, arithmetic).answers([[START, *word] for word in inputs], n)
+    found = DenseEngine(model, arithmetic).predict([[START_TOKEN, *word] for word in inputs], n)
     for word, answers in zip(inputs, found, strict=True):
         assert answers[1:] == said(program, word), f"{program} on {''.join(word)}"
 
 
-def right_everywhere(program: Program, *, longest: int, exact: int = 0) -> None:
+def right_everywhere(program: SraspProgram, *, longest: int, exact: int = 0) -> None:
     """Check all words, hard and soft, and the shorter ones exactly."""
     for soft in (False, True):
         model = compiled(program, soft=soft)
@@ -72,18 +74,18 @@ def right_everywhere(program: Program, *, longest: int, exact: int = 0) -> None:
                 right(model, program, inputs, "exact")
 
 
-def promises_hold(program: Program, longest: int) -> None:
+def promises_hold(program: SraspProgram, longest: int) -> None:
     """Check every gap, tie, fall and kind that the construction promises."""
     signals = signals_of(program, soft=False)
     for word in words(program.alphabet, longest):
-        evaluate(signals.logits, [START, *word], len(word))
+        evaluate(signals.logits, [START_TOKEN, *word], len(word))
 
 
-def with_finite_output(program: Program) -> Program:
+def with_finite_output(program: SraspProgram) -> SraspProgram:
     """The same program with an output that has a token for each value."""
-    if program.types[program.output].kind is not Kind.INTEGER:
+    if program.types[program.output].kind is not ValueKind.INTEGER:
         return program
-    compared = Compare(Relation.AT_LEAST, Vector(program.output, "i"), Vector("pos", "i"))
+    compared = Compare(Relation.AT_LEAST, VectorRead(program.output, "i"), VectorRead("pos", "i"))
     return replace(program, definitions=(*program.definitions, Definition("compared", compared)), output="compared")
 
 
@@ -228,9 +230,11 @@ def test_dyck_2_is_right_on_long_words(soft: bool) -> None:
 
 def test_the_papers_temperature_is_enough_for_dyck_2(monkeypatch: pytest.MonkeyPatch) -> None:
     """1/τ = 2n³ for integers measured as x/n is 2n for integers as they are: a scaled gap of 1, without a proof."""
-    gentle = 2 * LENGTH
-    partner = 2 * SHARPNESS * LENGTH**2
-    monkeypatch.setattr(Finder, "weighting", lambda _, scale: softmax(gentle if scale == partner else scale))
+    gentle = 2 * N_PLUS_ONE
+    partner = 2 * SHARPNESS * N_PLUS_ONE**2
+    monkeypatch.setattr(
+        IntegerLookups, "weighting", lambda _, scale: softmax_weighting(gentle if scale == partner else scale)
+    )
     model = compiled(zoo("dyck-2"), soft=True)
     assert [str(head.weighting) for head in model.heads].count("softmax, scale 2(n+1)") == 1
     right(model, zoo("dyck-2"), long_words())
@@ -270,7 +274,7 @@ def test_a_program_is_a_source_like_any_other(tmp_path: Path) -> None:
     assert sm.check(tmp_path / "model", up_to=3)
     nested = sm.run(ZOO["dyck-2"], "([])")
     assert nested.accepted
-    assert nested.text().splitlines()[:2] == ["(  [  ]  )", "0  0  0  1"]
+    assert nested.format().splitlines()[:2] == ["(  [  ]  )", "0  0  0  1"]
 
 
 def test_the_start_token_is_none_of_the_letters() -> None:

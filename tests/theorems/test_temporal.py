@@ -10,12 +10,20 @@ import pytest
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
+from softmachine.languages.temporal import (
+    Formula,
+    Specification,
+    TemporalOperator,
+    find_fragment,
+    parse_formula,
+    to_core,
+    truth_values,
+)
 from softmachine.support.errors import ConstructionError, InputError, SourceError
 from softmachine.testing.temporal import ALL, OF_LENGTH, random_formula
-from softmachine.theorems.logic.temporal.heads import Variant, Vision
+from softmachine.theorems.logic.temporal.heads import Masking, Variant
 from softmachine.theorems.logic.temporal.theorem import signals
-from softmachine.theorems.shared.recogniser_codec import START
+from softmachine.theorems.shared.recogniser_codec import START_TOKEN
 from softmachine.transformer.weights import Transformer
 
 FORMULAS = [
@@ -26,8 +34,8 @@ FORMULAS = [
     "#<[true] = #>[true]", "1 <= 2", "historically (Q_a or next Q_b)",
     "half(i)", "middle(i) and Q_a", "divides(#<[Q_a])", "upto(#>[Q_b],1,3)",
 ]  # fmt: skip
-VARIANTS = [Variant(*choice) for choice in product(Vision, (False, True), (False, True), (False, True))]
-LITERAL = [variant for variant in VARIANTS if variant.literal]
+VARIANTS = [Variant(*choice) for choice in product(Masking, (False, True), (False, True), (False, True))]
+LITERAL = [variant for variant in VARIANTS if variant.paper_positions]
 
 
 def specification(formula: Formula | str) -> Specification:
@@ -40,10 +48,14 @@ def compiled(formula: Formula | str, variant: Variant) -> Transformer | None:
     try:
         return compile_program(signals(specification(formula), variant))
     except ConstructionError as error:
-        used = fragment(core(specification(formula).formula))
-        ahead = not used.past and ("later positions" in str(error) or "depends on the length" in str(error))
-        counts = Operator.LEFT_COUNT in used.operators and variant.unbounded and "temperature 1" in str(error)
-        if variant.vision is Vision.MASKED and (ahead or counts):
+        used = find_fragment(to_core(specification(formula).formula))
+        ahead = not used.is_past_only and ("later positions" in str(error) or "depends on the length" in str(error))
+        counts = (
+            TemporalOperator.LEFT_COUNT in used.operators
+            and variant.unbounded_positions
+            and "temperature 1" in str(error)
+        )
+        if variant.masking is Masking.MASKED and (ahead or counts):
             return None
         raise
 
@@ -55,9 +67,11 @@ def right_everywhere(formula: Formula | str, variant: Variant, arithmetic: str, 
     engine = DenseEngine(model, arithmetic)
     for n in range(1, longest + 1):
         words = list(product("ab", repeat=n))
-        found = engine.answers([[START, *word] for word in words], n if variant.vision is Vision.ENCODER else None)
+        found = engine.predict(
+            [[START_TOKEN, *word] for word in words], n if variant.masking is Masking.ENCODER else None
+        )
         for word, answers in zip(words, found, strict=True):
-            expected = list(truth(specification(formula), word))
+            expected = list(truth_values(specification(formula), word))
             assert [answer == "true" for answer in answers[1:]] == expected, f"{formula} on {''.join(word)}, {variant}"
 
 
@@ -89,14 +103,14 @@ def test_three_thousand_random_formulas_hold_where_the_evaluator_says(block: int
 def test_softmax_holds_on_longer_words() -> None:
     chooser = random.Random(0)
     for formula in ("Q_a since Q_b", "prev Q_a", "2*#<[Q_a] >= #<[Q_b]", "odd(#<[Q_a])"):
-        for vision in Vision:
+        for vision in Masking:
             spec = specification(formula)
             model = compile_program(signals(spec, Variant(vision, soft=True)))
             for n in (30, 60, 100):
                 word = chooser.choices("ab", k=n)
-                length = n if vision is Vision.ENCODER else None
-                answers = DenseEngine(model).answers([[START, *word]], length)[0]
-                assert [answer == "true" for answer in answers[1:]] == list(truth(spec, word))
+                length = n if vision is Masking.ENCODER else None
+                answers = DenseEngine(model).predict([[START_TOKEN, *word]], length)[0]
+                assert [answer == "true" for answer in answers[1:]] == list(truth_values(spec, word))
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -108,10 +122,10 @@ def test_random_formulas_with_predicates_of_the_length_hold_where_the_evaluator_
 
 
 ENCODED = {
-    (Vision.ENCODER, False): {"(i+1)/(n+1)", "(-1)^i", "i", "i²"},
-    (Vision.MASKED, False): {"(-1)^i", "i", "i²"},
-    (Vision.ENCODER, True): {"(i+1)/(n+1)", "(-1)^i", "n+1", "i(n+1)", "i²(n+1)", "i"},
-    (Vision.MASKED, True): {"(-1)^i", "(i+1)²"},
+    (Masking.ENCODER, False): {"(i+1)/(n+1)", "(-1)^i", "i", "i²"},
+    (Masking.MASKED, False): {"(-1)^i", "i", "i²"},
+    (Masking.ENCODER, True): {"(i+1)/(n+1)", "(-1)^i", "n+1", "i(n+1)", "i²(n+1)", "i"},
+    (Masking.MASKED, True): {"(-1)^i", "(i+1)²"},
 }
 """The position encodings of Corollaries 22 (a), 23, 22 (b) and 18 (b)."""
 
@@ -123,7 +137,7 @@ def test_the_literal_encodings_are_those_of_the_corollaries(variant: Variant) ->
         model = compiled(formula, variant)
         names = {feature.name for feature in model.features} if model else set()
         seen |= {name for name in names if not name.startswith("predicate(")}
-    assert seen == ENCODED[variant.vision, variant.unbounded]
+    assert seen == ENCODED[variant.masking, variant.unbounded_positions]
 
 
 @pytest.mark.parametrize("variant", [variant for variant in LITERAL if variant.soft], ids=str)
@@ -132,16 +146,16 @@ def test_the_literal_theorems_have_one_temperature(variant: Variant) -> None:
     for formula in FORMULAS:
         model = compiled(formula, variant)
         scales |= {str(head.weighting.scale) for head in model.heads if head.query.bias} if model else set()
-    one = "n+1" if variant.vision is Vision.ENCODER else "(i+1)²"
-    assert scales == {"1" if variant.unbounded else one}
+    one = "n+1" if variant.masking is Masking.ENCODER else "(i+1)²"
+    assert scales == {"1" if variant.unbounded_positions else one}
 
 
 @pytest.mark.parametrize("depth", range(1, 8))
 def test_proposition_11_costs_two_uniform_heads_and_layers_once(depth: int) -> None:
     """Theorem 13: two heads and two layers a previous; what marks the first position is shared by all of them."""
     formula = "prev " * depth + "Q_a"
-    ours = compiled(formula, Variant(Vision.MASKED, soft=False))
-    literal = compiled(formula, Variant(Vision.MASKED, soft=False, literal=True))
+    ours = compiled(formula, Variant(Masking.MASKED, soft=False))
+    literal = compiled(formula, Variant(Masking.MASKED, soft=False, paper_positions=True))
     assert ours is not None
     assert literal is not None
     assert (len(ours.heads), len(ours.layers)) == (2 * depth, 2 * depth)
@@ -157,9 +171,9 @@ def test_literal_softmax_holds_on_longer_words(variant: Variant) -> None:
             continue
         for n in (17, 40):
             word = chooser.choices("ab", k=n)
-            length = n if variant.vision is Vision.ENCODER else None
-            answers = DenseEngine(model).answers([[START, *word]], length)[0]
-            assert [answer == "true" for answer in answers[1:]] == list(truth(spec, word)), (formula, n)
+            length = n if variant.masking is Masking.ENCODER else None
+            answers = DenseEngine(model).predict([[START_TOKEN, *word]], length)[0]
+            assert [answer == "true" for answer in answers[1:]] == list(truth_values(spec, word)), (formula, n)
 
 
 def test_parity_is_right_on_words_without_ones() -> None:
@@ -170,14 +184,14 @@ def test_parity_is_right_on_words_without_ones() -> None:
 
 
 def test_theorem_15_costs_one_head_a_since_and_no_position_feature_but_the_ramp() -> None:
-    model = compiled("Q_a since Q_b", Variant(Vision.ENCODER, soft=True))
+    model = compiled("Q_a since Q_b", Variant(Masking.ENCODER, soft=True))
     assert model is not None
     assert len(model.heads) == 1
     assert [feature.name for feature in model.features] == ["i/(n+1)"]
 
 
 def test_theorem_12_costs_two_heads_a_previous() -> None:
-    model = compiled("prev prev prev Q_a", Variant(Vision.ENCODER, soft=False))
+    model = compiled("prev prev prev Q_a", Variant(Masking.ENCODER, soft=False))
     assert model is not None
     assert (len(model.heads), len(model.layers)) == (6, 6)
 
@@ -185,7 +199,7 @@ def test_theorem_12_costs_two_heads_a_previous() -> None:
 def test_a_formula_is_a_source_like_any_other(tmp_path: object) -> None:
     run = sm.run("Q_a since Q_b", "aabaa")
     assert run.accepted
-    assert run.text().splitlines()[:2] == ["a  a  b  a  a", "0  0  1  1  1"]
+    assert run.format().splitlines()[:2] == ["a  a  b  a  a", "0  0  1  1  1"]
     assert sm.check("Q_a since Q_b", up_to=5, attention="soft")
 
 
@@ -208,9 +222,9 @@ def test_prompts_of_many_words_are_those_of_each() -> None:
     for codec in (sm.compile("Q_a since Q_b").codec, sm.compile("Q_a since Q_b", "temporal-masked").codec):
         for length in (0, 1, 3):
             words = list(product("ab", repeat=length))
-            assert codec.prompts_together(words) == [codec.prompt(word) for word in words]
+            assert codec.prompt_batch(words) == [codec.prompt(word) for word in words]
         with pytest.raises(InputError, match="'c' at position 2"):
-            codec.prompts_together([("a", "b"), ("a", "c")])
+            codec.prompt_batch([("a", "b"), ("a", "c")])
 
 
 def test_mistakes_are_told() -> None:

@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.languages.temporal import Formula, core, parse_formula, subformulas
-from softmachine.languages.temporal.formula import Predicate
+from softmachine.languages.temporal import Formula, parse_formula, subformulas, to_core
+from softmachine.languages.temporal.formula import NumericalPredicate
 from softmachine.support.errors import ConstructionError
 from softmachine.testing.temporal import ALL, OF_LENGTH, random_formula
 from softmachine.theorems.logic.temporal_layer_norm import signals
@@ -28,7 +28,7 @@ right = partial(positionless.right, signals)
 
 
 def hashes(formula: Formula) -> bool:
-    return any(isinstance(part, Predicate) and part.parts for part in subformulas(core(formula)))
+    return any(isinstance(part, NumericalPredicate) and part.parts for part in subformulas(to_core(formula)))
 
 
 @pytest.mark.parametrize("formula", FORMULAS)

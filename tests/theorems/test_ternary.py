@@ -14,24 +14,24 @@ import pytest
 
 import softmachine as sm
 from softmachine.certify import certify
-from softmachine.certify.certificate import with_softmax
-from softmachine.certify.softmax_error import budget
+from softmachine.certify.certificate import replace_by_softmax
+from softmachine.certify.softmax_error import compute_budget
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.layer import DenseLayer
 from softmachine.engines.numerics import Tensor
-from softmachine.engines.numerics.base import Array, Map
+from softmachine.engines.numerics.base import Array, TensorMap
 from softmachine.ir import Program, Signal, evaluate
 from softmachine.ir.primitives import Named
-from softmachine.ir.signal import inputs_first, of_node
-from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
+from softmachine.ir.signal import node_signal, topological_order
+from softmachine.languages.turing import Action, Configuration, Rule, TapeConvention, TuringMachine, execute
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
-from softmachine.theorems.turing.ternary.codec import Ending, Mark, TernaryCodec, segments
-from softmachine.theorems.turing.ternary.theorem import PLAIN_COST, SUMMARY_COST, bits_for, signals
+from softmachine.theorems.turing.ternary.codec import Marker, OutputEnding, TernaryCodec, iterate_segments
+from softmachine.theorems.turing.ternary.theorem import PLAIN_COST, SUMMARY_COST, position_bits, signals
 from softmachine.transformer.weights import Layer, Transformer
 from tests.models import with_codec
 from tests.sources.adder import binary_adder
@@ -42,7 +42,9 @@ def model(machine: TuringMachine, bits: int, *, summarises: bool = False, denois
     return with_codec(signals(codec, denoised=denoised), codec, "turing-ternary", codec.context)
 
 
-def full_machine(tapes: int, tape: Tape = Tape.STAY, states: int = 3, symbols: int = 3) -> TuringMachine:
+def full_machine(
+    tapes: int, tape: TapeConvention = TapeConvention.STAY, states: int = 3, symbols: int = 3
+) -> TuringMachine:
     """A machine with a rule for every state but the last and everything that it can read."""
     names = tuple("_abcdefg"[:symbols])
     states_named = tuple(f"q{number}" for number in range(states))
@@ -67,7 +69,7 @@ def full_machine(tapes: int, tape: Tape = Tape.STAY, states: int = 3, symbols: i
 def machines(count: int, *, largest: int = 2) -> Iterator[tuple[random.Random, TuringMachine]]:
     for seed in range(count):
         rng = random.Random(seed)
-        tapes, tape = rng.randint(1, largest), rng.choice(list(Tape))
+        tapes, tape = rng.randint(1, largest), rng.choice(list(TapeConvention))
         yield (
             rng,
             random_turing_machine(rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape),
@@ -132,13 +134,13 @@ MORE_SIZES = [size for size in product((1, 2, 3), range(4, 11)) if size not in S
 def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: int, bits: int, summarises: bool) -> None:
     codec, cost = TernaryCodec(full_machine(tapes), bits, summarises), SUMMARY_COST if summarises else PLAIN_COST
     made = compile_program(signals(codec))
-    units, heads = max(len(layer.feed_forward.units) for layer in made.layers), cost.of("heads per layer", codec)
-    assert len(made.layers) == cost.of("layers", codec)
+    units, heads = max(len(layer.feed_forward.units) for layer in made.layers), cost.evaluate("heads per layer", codec)
+    assert len(made.layers) == cost.evaluate("layers", codec)
     assert max(len(layer.heads) for layer in made.layers) == heads
-    assert max(len(head.query.bias) for head in made.heads) == cost.of("key width", codec) == 4 * bits - 1
-    assert max(len(head.value.bias) for head in made.heads) == cost.of("value width", codec)
-    assert units <= cost.of("units per layer", codec)
-    assert made.width <= cost.of("width", codec)
+    assert max(len(head.query.bias) for head in made.heads) == cost.evaluate("key width", codec) == 4 * bits - 1
+    assert max(len(head.value.bias) for head in made.heads) == cost.evaluate("value width", codec)
+    assert units <= cost.evaluate("units per layer", codec)
+    assert made.width <= cost.evaluate("width", codec)
     assert made.largest_weight <= 2
 
     # The paper, with |Q| = 3 and |Γ| = 3 (2 bits each); it defines only even r.
@@ -159,15 +161,15 @@ def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: in
 @pytest.mark.parametrize("bits", [4, 7])
 def test_denoised_dimensions_are_those_of_the_cost_formula(bits: int, summarises: bool) -> None:
     codec, cost = (
-        TernaryCodec(full_machine(1, Tape.TWO_WAY), bits, summarises),
+        TernaryCodec(full_machine(1, TapeConvention.TWO_WAY), bits, summarises),
         SUMMARY_COST if summarises else PLAIN_COST,
     )
     made = compile_program(signals(codec, denoised=True))
-    assert len(made.layers) == cost.of("layers with softmax", codec) <= 5 * bits + 16
-    assert max(len(layer.heads) for layer in made.layers) <= cost.of("heads per layer", codec)
+    assert len(made.layers) == cost.evaluate("layers with softmax", codec) <= 5 * bits + 16
+    assert max(len(layer.heads) for layer in made.layers) <= cost.evaluate("heads per layer", codec)
     units = "units per layer" if summarises else "units per layer with softmax"
-    assert max(len(layer.feed_forward.units) for layer in made.layers) <= cost.of(units, codec)
-    assert made.width <= cost.of("width", codec)
+    assert max(len(layer.feed_forward.units) for layer in made.layers) <= cost.evaluate(units, codec)
+    assert made.width <= cost.evaluate("width", codec)
 
 
 @pytest.mark.parametrize(
@@ -187,14 +189,16 @@ def test_the_papers_lengths_are_reproduced(
     first, second = word.split("+")
     result = execute(machine, word)
     assert (result.output, result.steps) == (f"{int(first, 2) + int(second, 2):b}", steps)
-    (only,) = segments(TernaryCodec(machine, bits, ending=Ending.WORD), word, 1000)
-    assert len(only.prompt) + len(only.said) == length
-    several = segments(TernaryCodec(machine, segment_bits, summarises=True, ending=Ending.WORD), word, 1000)
-    assert [len(segment.prompt) + len(segment.said) for segment in several] == segment_lengths
+    (only,) = iterate_segments(TernaryCodec(machine, bits, ending=OutputEnding.WORD), word, 1000)
+    assert len(only.prompt) + len(only.output) == length
+    several = iterate_segments(
+        TernaryCodec(machine, segment_bits, writes_summaries=True, ending=OutputEnding.WORD), word, 1000
+    )
+    assert [len(segment.prompt) + len(segment.output) for segment in several] == segment_lengths
 
 
 def test_the_adder_of_the_papers_size_runs() -> None:
-    codec = TernaryCodec(binary_adder(), 6, summarises=True, ending=Ending.WORD)
+    codec = TernaryCodec(binary_adder(), 6, writes_summaries=True, ending=OutputEnding.WORD)
     transformer = with_codec(signals(codec), codec, "turing-ternary-summary", codec.context)
     run = sm.run(transformer, "1+1", arithmetic="int8")
     assert (run.output, run.verdict, run.steps, run.segments) == ("10", "accept", 17, (27, 29))
@@ -239,8 +243,8 @@ def cleared(layer: Layer) -> set[int]:
 @pytest.mark.parametrize("summarises", [False, True])
 def test_in_bfloat16_everything_but_what_heads_have_just_retrieved_is_ternary(summarises: bool) -> None:
     """Softmax leaves small errors where heads write, until the coordinate is cleared; nothing else ever has one."""
-    codec = TernaryCodec(full_machine(1, Tape.TWO_WAY), 6, summarises)
-    transformer = compile_program(with_softmax(signals(codec, denoised=True), 8))
+    codec = TernaryCodec(full_machine(1, TapeConvention.TWO_WAY), 6, summarises)
+    transformer = compile_program(replace_by_softmax(signals(codec, denoised=True), 8))
     prompt, said = next(iter(codec.expected_segments("ab", 12)))
     streams = streams_after_layers(transformer, (*prompt.tokens, *said), "bfloat16")
     noisy: set[int] = set()
@@ -268,7 +272,7 @@ def streams_after_layers(transformer: Transformer, tokens: Sequence[str], arithm
     return found
 
 
-def watched(layer: DenseLayer, note: Map) -> DenseLayer:
+def watched(layer: DenseLayer, note: TensorMap) -> DenseLayer:
     """A layer that shows the residual stream after its feed-forward network."""
     network = layer.network
     assert network is not None
@@ -284,18 +288,18 @@ def test_heads_cells_and_symbols_are_what_the_machine_has(summarises: bool) -> N
         named = _named(program)
         symbols = random_word(rng, machine, 2)
         configuration = Configuration.initial(machine, symbols)
-        for segment in list(segments(codec, symbols, 14))[:2]:
-            tokens = [codec.tokens[meaning] for meaning in (*segment.prompt, *segment.said)][: codec.context]
+        for segment in list(iterate_segments(codec, symbols, 14))[:2]:
+            tokens = [codec.tokens[meaning] for meaning in (*segment.prompt, *segment.output)][: codec.context]
             heads = [_numbers(named[_name(machine, "head", k)], tokens) for k in range(machine.tapes)]
             cells = [_numbers(named[_name(machine, "cell", k)], tokens) for k in range(machine.tapes)]
             states = evaluate(named["state"], tokens)
-            for position, meaning in enumerate((*segment.prompt, *segment.said)[: codec.context]):
+            for position, meaning in enumerate((*segment.prompt, *segment.output)[: codec.context]):
                 if isinstance(meaning, Action):
                     assert [cell[position] for cell in cells] == [head % codec.context for head in configuration.heads]
                     configuration.apply(meaning)
-                if isinstance(meaning, Action) or meaning in (Mark.BEGIN, Mark.POSITION, Mark.END_POSITION):
+                if isinstance(meaning, Action) or meaning in (Marker.BEGIN, Marker.POSITION, Marker.END_POSITION):
                     assert [head[position] for head in heads] == [head % codec.context for head in configuration.heads]
-                if isinstance(meaning, Action) or meaning in (Mark.BEGIN, Mark.END_POSITION):
+                if isinstance(meaning, Action) or meaning in (Marker.BEGIN, Marker.END_POSITION):
                     wanted = machine.states.index(configuration.state)
                     assert sum(1 << k for k, bit in enumerate(states[position]) if bit == 1) == wanted
 
@@ -306,8 +310,8 @@ def _name(machine: TuringMachine, what: str, tape: int) -> str:
 
 def _named(program: Program) -> dict[str, Signal]:
     """The last signal of each name."""
-    nodes = inputs_first(program.logits.forms)
-    return {node.name: of_node(node) for node in nodes if isinstance(node, Named)}
+    nodes = topological_order(program.logits.forms)
+    return {node.name: node_signal(node) for node in nodes if isinstance(node, Named)}
 
 
 def _numbers(register: Signal, tokens: Sequence[str]) -> list[int | None]:
@@ -365,9 +369,9 @@ def test_bad_requests_are_refused() -> None:
         sm.compile("increment", "turing-ternary", length=1 << 40)
     with pytest.raises(InputError):
         sm.run(sm.compile("increment", "turing-ternary", length=32), "2")
-    assert bits_for(4096) == 12
-    assert bits_for(4097) == 13
-    assert bits_for(3) == 4
+    assert position_bits(4096) == 12
+    assert position_bits(4097) == 13
+    assert position_bits(3) == 4
 
 
 def test_the_scale_is_the_one_that_the_gap_asks_for() -> None:
@@ -376,7 +380,7 @@ def test_the_scale_is_the_one_that_the_gap_asks_for() -> None:
     program = signals(codec, denoised=True)
     n = codec.context
     assert certify(program, n - 1).sharpness == math.ceil(math.log(32 * n)) == 9
-    plain = certify(replace(program, spare=Fraction(0)), n - 1)
+    plain = certify(replace(program, spare_tolerance=Fraction(0)), n - 1)
     assert plain.sharpness == math.ceil(math.log(8 * n)) == 7
     assert plain.holds
     assert not certify(program, n - 1, 6).holds
@@ -396,7 +400,7 @@ def sixteen_steps_or_more(seed: int) -> tuple[TuringMachine, tuple[str, ...]]:
     """A random machine with one or two tapes and an input on which it makes at least 16 steps, if 20 tries find one."""
     rng = random.Random(seed)
     for _ in range(20):
-        tapes, tape = rng.choice([1, 1, 1, 2]), rng.choice(list(Tape))
+        tapes, tape = rng.choice([1, 1, 1, 2]), rng.choice(list(TapeConvention))
         machine = random_turing_machine(
             rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape
         )
@@ -421,8 +425,8 @@ def test_thousand_random_machines(hundred: int, summarises: bool) -> None:
         expected = tuple(codec.expected(word, 16))
         denoised = signals(codec, denoised=True)
         sharpness = math.ceil(math.log(32 * codec.context))
-        assert budget(denoised, codec.context - 1, sharpness).holds
-        hard, soft = signals(codec), with_softmax(denoised, sharpness)
+        assert compute_budget(denoised, codec.context - 1, sharpness).holds
+        hard, soft = signals(codec), replace_by_softmax(denoised, sharpness)
         for program, arithmetic in ((hard, "int8"), (soft, "bfloat16")):
             ready = with_codec(program, codec, "turing-ternary", codec.context)
             run = sm.run(ready, word, arithmetic=arithmetic, max_steps=16)
@@ -438,6 +442,6 @@ def test_100_000_steps_fit_into_a_short_context() -> None:
     assert codec.bits == 12
     lengths = [len(p.tokens) + len(said) for p, said in codec.expected_segments("", 100_000)]
     assert max(lengths) <= 4096
-    report = check_words(transformer, [()], arithmetic="int8", max_steps=100_000)
+    report = check_inputs(transformer, [()], arithmetic="int8", max_steps=100_000)
     assert report.holds
     assert report.tokens == sum(len(said) for _, said in codec.expected_segments("", 100_000)) > 200_000

@@ -9,9 +9,9 @@ import pytest
 from softmachine import api
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority
-from softmachine.support.errors import OutgrownError
+from softmachine.support.errors import ContextTooShortError
 from softmachine.testing.circuit import random_circuit
-from softmachine.theorems.circuits.evaluator import ThresholdEvaluatorCodec, fitting_length, pointer_width, serialised
+from softmachine.theorems.circuits.evaluator import ThresholdEvaluatorCodec, fitting_length, pointer_width, serialise
 from softmachine.theorems.circuits.evaluator_threshold import signals
 from tests.theorems import evaluators
 
@@ -39,7 +39,7 @@ wrong = partial(evaluators.wrong, "circuit-evaluator-threshold", ThresholdEvalua
 
 
 def test_every_gate_says_what_it_asks_for() -> None:
-    tokens, _ = serialised(TWO_OF_THREE, "011", 3, basis=Basis.TC)
+    tokens, _ = serialise(TWO_OF_THREE, "011", 3, basis=Basis.TC)
     assert "".join(tokens) == "x=0x=1x=1THR≥010&000#011&001#011&010#011NOT≥001&011#100"
 
 
@@ -59,7 +59,7 @@ def test_turns_are_the_depth_the_width_is_constant_and_precision_logarithmic(inp
     weights = model.weights
     assert weights.width == 33
     assert [block.repeats for block in weights.blocks if block.name] == [bits, 1]
-    assert sum(len(block.layers) * block.count(None) for block in weights.blocks) == 3 + bits + 2
+    assert sum(len(block.layers) * block.iterations(None) for block in weights.blocks) == 3 + bits + 2
     for ones in (inputs // 2, inputs // 2 + 1):
         if inputs <= 15:
             run = api.run(model, "1" * ones + "0" * (inputs - ones), arithmetic=f"fixed:{2 * bits + 1}")
@@ -72,11 +72,11 @@ def test_signals_keep_their_promises() -> None:
     codec = ThresholdEvaluatorCodec(source, 20)
     for word in ("0", "1"):
         logits = evaluate_signal(signals(20, 1, soft=False).logits, codec.prompt(word).tokens, 20)
-        assert (logits[codec.position["y"]][1] > 0) is (word == "0")
+        assert (logits[codec.wire_positions["y"]][1] > 0) is (word == "0")
 
 
 def test_too_short_a_length_is_refused_with_the_smallest_that_serves() -> None:
-    with pytest.raises(OutgrownError, match="--context"):
+    with pytest.raises(ContextTooShortError, match="--context"):
         api.compile(TWO_OF_THREE, "circuit-evaluator-threshold", length=20)
 
 

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.languages.crasp import run as evaluate
 from softmachine.languages.turing import Rule, TuringMachine, execute
 from softmachine.support.errors import ConstructionError, InputError
@@ -27,11 +27,11 @@ def agree(name: str, construction: str, words: list[str]) -> list[int]:
     """The decoder, the evaluator of C-RASP and the Turing machine give one verdict; the lengths of the chains."""
     machine = load_as(name, TuringMachine)
     model = sm.compile(machine, construction)
-    assert check_words(model, [machine.word(word) for word in words]).disagreements == ()
+    assert check_inputs(model, [machine.word(word) for word in words]).disagreements == ()
     assert isinstance(model.codec, CountingCodec)
     chains = [list(model.codec.expected(word, 10_000)) for word in words]
     for word, chain in zip(words, chains, strict=True):
-        assert model.codec.read(word, chain).verdict == execute(machine, word).verdict
+        assert model.codec.parse_run(word, chain).verdict == execute(machine, word).verdict
     return list(map(len, chains))
 
 

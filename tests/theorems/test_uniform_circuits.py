@@ -8,9 +8,9 @@ import softmachine as sm
 from softmachine import api
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.ir.primitives import Position
-from softmachine.ir.signal import inputs_first
+from softmachine.ir.signal import topological_order
 from softmachine.languages.circuit import Basis
-from softmachine.languages.family import Family, parse
+from softmachine.languages.family import CircuitFamily, parse
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.testing import load_as
 from softmachine.theorems.circuits.evaluator import TOKENS, pointer_width
@@ -18,8 +18,8 @@ from softmachine.theorems.circuits.uniform_family import FamilyCodec, signals
 from tests.models import model_of
 
 
-def family(name: str) -> Family:
-    return load_as(name, Family)
+def family(name: str) -> CircuitFamily:
+    return load_as(name, CircuitFamily)
 
 
 SIMPLE = "family any\ndepth log\ny = OR [x(i) for i in 0..n-1]\noutput y\n"
@@ -47,9 +47,9 @@ def test_words_are_recognised_in_constant_width(length: int, attention: str) -> 
 def test_the_transformer_reads_what_the_reduction_prints(name: str, basis: Basis) -> None:
     """Lemmas C.1 and C.2: at every position, the flags say the token that is printed, and only the word is given."""
     codec = FamilyCodec(family(name), 2, basis)
-    nodes = inputs_first(signals(codec, soft=False).logits.forms)
+    nodes = topological_order(signals(codec, soft=False).logits.forms)
     flags = {node.name: node for node in nodes if isinstance(node, Position) and node.name.startswith("is ")}
-    for place, token in enumerate(codec.instance("01")):
+    for place, token in enumerate(codec.evaluator_input("01")):
         for title, node in flags.items():
             said = node.feature.value(place, 2)
             assert said == int(("x=0" if token == "x=1" else token) in title.removeprefix("is ").split(" or "))
@@ -62,9 +62,9 @@ def test_what_is_printed_is_what_the_evaluator_evaluates(basis: Basis) -> None:
     """The reduction, then the evaluator of any circuit on its output: Corollary 5.1 and Lemma C.2."""
     codec = FamilyCodec(parse(SIMPLE), 2, basis)
     name = "circuit-evaluator" if basis is Basis.AC else "circuit-evaluator-threshold"
-    evaluator = api.compile(codec.circuit, name, length=codec.positions_needed)
+    evaluator = api.compile(codec.circuit, name, length=codec.total_positions)
     for word in ("00", "01", "11"):
-        assert list(evaluator.codec.prompt(word).tokens) == codec.instance(word)
+        assert list(evaluator.codec.prompt(word).tokens) == codec.evaluator_input(word)
         assert api.run(evaluator, word).accepted is ("1" in word)
 
 
@@ -89,9 +89,9 @@ def test_turns_grow_as_the_power_of_the_logarithm(name: str) -> None:
     source = family(name)
     for length in SIZES[name]:
         codec = FamilyCodec(source, length)
-        bits = pointer_width(codec.positions_needed)
-        assert codec.turns == bits**source.exponent >= codec.circuit.depth
-        assert codec.positions_needed <= 40 * length**3 + 300
+        bits = pointer_width(codec.total_positions)
+        assert codec.iterations == bits**source.exponent >= codec.circuit.depth
+        assert codec.total_positions <= 40 * length**3 + 300
         assert bits <= 3 * (length.bit_length() - 1) + 9  # so that there are O(log^d n) iterations
 
 
@@ -101,8 +101,8 @@ def test_the_model_has_that_many_turns(length: int) -> None:
         source = family("parity-family") if length < 4 else parse(SIMPLE)
         codec = FamilyCodec(source, length, basis)
         weights = api.compile(source, name, length=length).weights
-        bits = pointer_width(codec.positions_needed)
-        assert [block.repeats for block in weights.blocks if block.name] == [bits, codec.turns]
+        bits = pointer_width(codec.total_positions)
+        assert [block.repeats for block in weights.blocks if block.name] == [bits, codec.iterations]
         assert weights.width == 33 if basis is Basis.TC else weights.width <= 16 * bits + 16
 
 
@@ -111,9 +111,9 @@ def test_a_deep_circuit_is_padded_until_there_are_enough_turns() -> None:
     chain = "family chain\ndepth log\ng(0) = OR x(0)\ng(i) = OR g(i-1) for i in 1..11\noutput g(11)\n"
     codec = FamilyCodec(parse(chain), 1)
     assert codec.circuit.depth == 12
-    assert codec.turns == pointer_width(codec.positions_needed) == 12
-    assert codec.positions_needed == 2**11 + 1
-    assert codec.instance("1").count("□") > 1500
+    assert codec.iterations == pointer_width(codec.total_positions) == 12
+    assert codec.total_positions == 2**11 + 1
+    assert codec.evaluator_input("1").count("□") > 1500
 
 
 def test_families_with_thresholds_are_refused_in_constant_precision() -> None:
@@ -135,7 +135,7 @@ def test_other_lengths_and_circuits_that_are_too_large_are_refused() -> None:
 def test_signals_keep_their_promises() -> None:
     codec = FamilyCodec(parse("family same\ndepth log\ny = OR x(0)\noutput y\n"), 1)
     program = signals(codec, soft=False)
-    assert set(codec.instance("0")) <= set(TOKENS)
+    assert set(codec.evaluator_input("0")) <= set(TOKENS)
     for word in ("0", "1"):
         logits = evaluate_signal(program.logits, codec.prompt(word).tokens, 1)
         assert (logits[codec.answer_position][1] > 0) is (word == "1")

@@ -12,11 +12,11 @@ import softmachine as sm
 from softmachine.support.errors import ConstructionError
 from softmachine.testing.temporal import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, random_formula
 from softmachine.theorems.logic.temporal_unique_hard import signals
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 from tests.theorems import positionless
 
 STAR_FREE = [name for name in (*ALL, OF_LENGTH) if name not in (*COUNTS, COUNT_PREDICATE, COMPARISON)]
-UNIQUE = {Choice.LEFTMOST, Choice.RIGHTMOST}
+UNIQUE = {AttentionKind.LEFTMOST, AttentionKind.RIGHTMOST}
 
 
 compiled = partial(positionless.compiled, signals)
@@ -47,7 +47,7 @@ def test_one_head_and_one_layer_a_neighbour_and_no_position_feature(operator: st
     model, _ = compiled(operator * depth + "Q_a")
     assert not model.features
     assert len(model.heads) == depth
-    assert {head.weighting.choice for head in model.heads} <= UNIQUE
+    assert {head.weighting.kind for head in model.heads} <= UNIQUE
 
 
 @pytest.mark.parametrize("depth", range(1, 8))
@@ -62,8 +62,8 @@ def test_one_head_a_since_and_no_position_feature(operator: str, depth: int) -> 
 
 
 def test_a_formula_of_the_past_is_a_decoder() -> None:
-    assert compiled("Q_a since prev Q_b")[0].causal
-    assert not compiled("Q_a until Q_b")[0].causal
+    assert compiled("Q_a since prev Q_b")[0].is_causal
+    assert not compiled("Q_a until Q_b")[0].is_causal
 
 
 def test_counts_are_refused() -> None:

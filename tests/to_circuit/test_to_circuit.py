@@ -33,18 +33,18 @@ from softmachine.languages.circuit import (
 from softmachine.languages.temporal import Specification, parse_formula
 from softmachine.studies.circuits import TransformerCircuit, to_circuit
 from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
-from softmachine.theorems.circuits.circuit.codec import Addresses, CircuitCodec
+from softmachine.theorems.circuits.circuit.codec import AddressEncoding, CircuitCodec
 from softmachine.theorems.circuits.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.codec import Prompt
-from softmachine.transformer.attention import Weighting, softmax
-from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm
+from softmachine.transformer.attention import Weighting, softmax_weighting
+from softmachine.transformer.features import I_SQUARED, RECIPROCAL, Bit, I, Logarithm
 from softmachine.transformer.weights import Transformer
 from tests.arithmetic.test_hard_by_softmax import soft
 from tests.measure.test_growth import palindromes, prompt
 from tests.models import with_codec, with_weights
 from tests.sources.transformers import HARD, VOCABULARY, RandomTransformer
 
-SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE))
+SOFT = (softmax_weighting(), softmax_weighting(2), softmax_weighting(Fraction(1, 2)), softmax_weighting(RECIPROCAL))
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def lookup() -> Model:
     found = attend("there", query=pointer, key=places, value=bit)
     answer = named(
         "more than half",
-        (2 * relu("half", found - Fraction(1, 4)) - 2 * relu("most", found - Fraction(3, 4))).known(BIT),
+        (2 * relu("half", found - Fraction(1, 4)) - 2 * relu("most", found - Fraction(3, 4))).with_range(BIT),
     )
     return with_words(compile_program(recogniser("lookup", ("0", "1"), answer)), Words(("0", "1")))
 
@@ -101,18 +101,18 @@ def spreading() -> Model:
             query=stack(constant(1), i),
             key=stack(-position(I_SQUARED) - 2 * i, 2 * i),
             value=x,
-            single=True,
+            single_key=True,
         )
-        return named("taken", (relu("one", x + before) - relu("both", x + before - 1)).known(BIT))
+        return named("taken", (relu("one", x + before) - relu("both", x + before - 1)).with_range(BIT))
 
-    spread = loop("spread", times=Logarithm(of_length=True), carry=named("carried", bit), body=body)
+    spread = loop("spread", iterations=Logarithm(of_length=True), initial=named("carried", bit), body=body)
     return with_words(compile_program(recogniser("spreading", ("0", "1"), spread)), Words(("0", "1"), knows=True))
 
 
-def layout(circuit: Circuit, addresses: Addresses, *, soft: bool) -> Model:
+def layout(circuit: Circuit, addresses: AddressEncoding, *, soft: bool) -> Model:
     """The padded transformer of a circuit."""
     codec = CircuitCodec(circuit, addresses)
-    make = binary_signals if addresses is Addresses.BINARY else unit_signals
+    make = binary_signals if addresses is AddressEncoding.BINARY else unit_signals
     return with_codec(make(codec.layout, soft=soft), codec, f"circuit-{addresses}")
 
 
@@ -139,10 +139,10 @@ CASES: list[tuple[str, Make, str, int]] = [
     ("a lookup", lookup, "fixed:8", 6),
     ("a loop", spreading, "fixed:8", 6),
     ("padding", lambda: with_words(palindromes(5), Words(("0", "1"), padded=True, knows=True)), "fixed:7", 5),
-    ("an adder's layout", lambda: layout(adder(1), Addresses.BINARY, soft=False), "fixed:2", 2),
-    ("a majority's layout", lambda: layout(majority(3), Addresses.BINARY, soft=True), "fixed:2", 3),
-    ("a majority's layout, thresholds", lambda: layout(majority(5), Addresses.UNIT, soft=False), "fixed:9", 5),
-    ("an adder's layout, soft", lambda: layout(adder(1), Addresses.UNIT, soft=True), "fixed:15", 2),
+    ("an adder's layout", lambda: layout(adder(1), AddressEncoding.BINARY, soft=False), "fixed:2", 2),
+    ("a majority's layout", lambda: layout(majority(3), AddressEncoding.BINARY, soft=True), "fixed:2", 3),
+    ("a majority's layout, thresholds", lambda: layout(majority(5), AddressEncoding.UNIT, soft=False), "fixed:9", 5),
+    ("an adder's layout, soft", lambda: layout(adder(1), AddressEncoding.UNIT, soft=True), "fixed:15", 2),
     ("more bits inside", lambda: softly(api.compile(formula("prev Q_a and Q_b")), 128), "fixed:4:8", 5),
 ]
 
@@ -159,10 +159,10 @@ def test_the_circuit_says_what_the_transformer_says_on_every_word(
     make: Callable[[], Model], numbers: str, n: int
 ) -> None:
     lowered = to_circuit(make(), n, numbers)
-    assert list(lowered.disagreements()) == []
+    assert list(lowered.find_disagreements()) == []
     kinds = {gate.kind for gate in lowered.circuit.gates}
     assert kinds <= {GateKind.AND, GateKind.OR, GateKind.NOT, GateKind.THR, GateKind.BUF, GateKind.ZERO, GateKind.ONE}
-    output = {answer for row in lowered.answers([(s,) * n for s in lowered.codec.alphabet]) for answer in row}
+    output = {answer for row in lowered.predict([(s,) * n for s in lowered.codec.alphabet]) for answer in row}
     assert output <= set(lowered.model.weights.outputs)
 
 
@@ -175,7 +175,7 @@ def test_wrong_gates_are_noticed() -> None:
     for place, gate in enumerate(gates):
         if gate.kind in flipped:
             wrong = (*gates[:place], replace(gate, kind=flipped[gate.kind]), *gates[place + 1 :])
-            noticed.append(any(replace(lowered, circuit=replace(lowered.circuit, gates=wrong)).disagreements()))
+            noticed.append(any(replace(lowered, circuit=replace(lowered.circuit, gates=wrong)).find_disagreements()))
     assert sum(noticed) > 10
 
 
@@ -185,7 +185,7 @@ def test_random_transformers_as_circuits(weightings: tuple[Weighting, ...]) -> N
     for seed in (1, 2, 3, 4, 7, 10, 13, 14, 16, 17, 18, 20):
         drawn = RandomTransformer(seed, weightings=weightings, denominators=(1, 2)).transformer()
         lowered = to_circuit(with_words(drawn, Words(VOCABULARY)), 2, "fixed:2")
-        assert list(lowered.disagreements()) == [], seed
+        assert list(lowered.find_disagreements()) == [], seed
         sizes.append(lowered.size)
     assert max(sizes) > 100
 
@@ -196,7 +196,7 @@ def test_more_random_transformers_as_circuits(seed: int) -> None:
     weightings = (*HARD, *SOFT)
     drawn = RandomTransformer(500 + seed, weightings=weightings, denominators=(1, 2)).transformer()
     lowered = to_circuit(with_words(drawn, Words(VOCABULARY)), 3, "fixed:2:3" if seed % 2 else "fixed:2")
-    assert list(lowered.disagreements()) == []
+    assert list(lowered.find_disagreements()) == []
 
 
 def circuit(text: str, n: int, numbers: str = "fixed:6") -> TransformerCircuit:
@@ -205,7 +205,7 @@ def circuit(text: str, n: int, numbers: str = "fixed:6") -> TransformerCircuit:
 
 def test_a_circuit_comes_back() -> None:
     """From a circuit to a transformer and back: the majority gate is recovered, among gates that negate answers."""
-    lowered = to_circuit(layout(majority(5), Addresses.UNIT, soft=False), 5, "fixed:9", positions=[5])
+    lowered = to_circuit(layout(majority(5), AddressEncoding.UNIT, soft=False), 5, "fixed:9", positions=[5])
     thresholds = [gate for gate in lowered.circuit.gates if gate.kind is GateKind.THR]
     assert any(gate.inputs == lowered.circuit.inputs and gate.threshold == 3 for gate in thresholds)
     assert lowered.size <= 4
@@ -230,8 +230,10 @@ def without_thresholds(model: Model, n: int) -> TransformerCircuit:
     """The circuit of AND, OR and NOT for the prediction in F_2 at the last position."""
     made = to_circuit(model, n, "fixed:2", positions=[-1], yes=True)
     gates = [gate for gate in made.circuit.gates if gate.kind is GateKind.THR]
-    assert max((gate.at_least for gate in gates), default=0) <= LARGEST, "a threshold that grows with the length"
-    made = made.with_gates(Basis.AC0)
+    assert max((gate.effective_threshold for gate in gates), default=0) <= LARGEST, (
+        "a threshold that grows with the length"
+    )
+    made = made.with_basis(Basis.AC0)
     assert GateKind.THR not in {gate.kind for gate in made.circuit.gates}
     return made
 
@@ -240,7 +242,7 @@ def agrees(made: TransformerCircuit) -> bool:
     """Whether circuit and transformer agree: on every word of up to 8 letters, else on 100 random ones."""
     draw = random.Random(made.length)
     some = [tuple(draw.choices("ab", k=made.length)) for _ in range(100)]
-    return not list(made.disagreements(None if made.length <= 8 else some))
+    return not list(made.find_disagreements(None if made.length <= 8 else some))
 
 
 def constant_depth(text: str, attention: str, sizes: Iterable[int]) -> None:
@@ -284,7 +286,7 @@ def test_softmax_in_f_6_becomes_a_circuit_for_16_symbols() -> None:
     made = to_circuit(api.compile(formula("Q_a since Q_b"), attention="soft"), 16, "fixed:6")
     assert time.process_time() - began < 60
     draw = random.Random(0)
-    assert list(made.disagreements([tuple(draw.choices("ab", k=16)) for _ in range(100)])) == []
+    assert list(made.find_disagreements([tuple(draw.choices("ab", k=16)) for _ in range(100)])) == []
 
 
 def test_a_loop_is_stacked_copies() -> None:
@@ -298,7 +300,7 @@ def test_positions_may_be_chosen() -> None:
     last = to_circuit(api.compile(formula("Q_a since Q_b")), 4, "fixed:4", positions=[-1])
     assert last.positions == (4,)
     assert len(last.circuit.outputs) == 2
-    assert last.answers([("b", "a", "a", "a"), ("b", "a", "b", "a"), ("a", "a", "a", "a")]) == [
+    assert last.predict([("b", "a", "a", "a"), ("b", "a", "b", "a"), ("a", "a", "a", "a")]) == [
         ("true",),
         ("true",),
         ("false",),
@@ -317,8 +319,8 @@ def test_equal_logits_say_nothing() -> None:
         ),
     )
     lowered = to_circuit(with_words(flat, Words(VOCABULARY)), 2, "fixed:3")
-    assert lowered.answers([("a", "b")]) == [(None, None)]
-    assert list(lowered.disagreements()) == []
+    assert lowered.predict([("a", "b")]) == [(None, None)]
+    assert list(lowered.find_disagreements()) == []
 
 
 def test_a_layer_norm_of_several_numbers_is_refused_by_name() -> None:

@@ -14,8 +14,8 @@ from softmachine.compiler import compile_program
 from softmachine.ir import Program, attend, constant, loop, position, relu, stack
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, TuringMachine
-from softmachine.support.text import listed
-from softmachine.transformer.attention import softmax
+from softmachine.support.text import join_names
+from softmachine.transformer.attention import softmax_weighting
 from softmachine.transformer.features import Feature, Logarithm, N
 from softmachine.transformer.weights import Transformer
 from tests.sources.oracle import LETTERS, letter
@@ -60,7 +60,7 @@ def shows_all(transformer: Transformer) -> None:
         assert feature.name in board
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in zoo.entries()][:8])
+@pytest.mark.parametrize("name", [entry.name for entry in zoo.list_entries()][:8])
 def test_the_board_of_a_zoo_machine_shows_every_head_with_its_width(name: str) -> None:
     shows_all(sm.compile(name).weights)
 
@@ -72,7 +72,7 @@ def test_the_board_of_random_models_shows_every_head_with_its_width() -> None:
 
 
 def test_the_board_says_what_is_written_where() -> None:
-    bits = stack(letter("a"), letter("b")).labelled(("x", "y"))
+    bits = stack(letter("a"), letter("b")).with_labels(("x", "y"))
     head = attend("mean of letters", value=bits)
     unit = relu("more a", head["x"] - head["y"])
     lines = str(compile_program(Program("demo", LETTERS.tokens, ("out",), unit))).split("\n")
@@ -85,7 +85,7 @@ def test_the_board_says_what_is_written_where() -> None:
 
 def test_the_board_says_how_often_a_loop_runs() -> None:
     def board(times: int | Feature) -> str:
-        carried = loop("turn", times=times, carry=letter("a"), body=lambda bit: 1 - bit)
+        carried = loop("turn", iterations=times, initial=letter("a"), body=lambda bit: 1 - bit)
         return str(compile_program(Program("demo", LETTERS.tokens, ("out",), carried)))
 
     assert "loop turn, 1 time\n" in board(1)
@@ -98,7 +98,7 @@ def test_the_board_tells_encoders_from_decoders_and_names_the_attention() -> Non
     assert "encoder, average-hard" in str(plain)
     head = plain.heads[0]
     layer = plain.layers[0]
-    soft = replace(layer, heads=(replace(head, weighting=softmax(Fraction(5, 2))),))
+    soft = replace(layer, heads=(replace(head, weighting=softmax_weighting(Fraction(5, 2))),))
     block = replace(plain.blocks[0], layers=(soft,))
     assert "softmax, scale 5/2" in str(replace(plain, blocks=(block,)))
 
@@ -132,5 +132,5 @@ def test_names_are_not_taken_for_html() -> None:
 
 
 def test_components_of_one_vector_are_listed_together() -> None:
-    assert listed(["i", "x[0]", "x[1]", "x[2]", "y[1]", "x[4]"]) == "i, x[0…2], y[1], x[4]"
-    assert listed([]) == ""
+    assert join_names(["i", "x[0]", "x[1]", "x[2]", "y[1]", "x[4]"]) == "i, x[0…2], y[1], x[4]"
+    assert join_names([]) == ""

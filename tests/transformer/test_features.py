@@ -9,19 +9,19 @@ from fractions import Fraction
 import pytest
 
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
+from softmachine.support.polynomial import Polynomial
 from softmachine.theorems import all_theorems
 from softmachine.theorems.counting.crasp.counts import InRelation
 from softmachine.theorems.logic.temporal.induction import PositionPredicate
-from softmachine.theorems.rasp.layout import AtLetters
+from softmachine.theorems.rasp.layout import AtInputPositions
 from softmachine.theorems.rasp.srasp.integers import ShareAfterStart
 from softmachine.transformer.features import (
-    HALF_INVERSE,
+    HALF_RECIPROCAL,
+    I_PLUS_ONE,
     I_SQUARED,
-    INVERSE,
-    LENGTH,
-    NEXT,
-    REST,
+    N_PLUS_ONE,
+    RECIPROCAL,
+    REMAINING,
     Alternating,
     Bit,
     Constant,
@@ -33,14 +33,21 @@ from softmachine.transformer.features import (
     Monomial,
     N,
     PowerOfTwo,
-    Predecessor,
+    PredecessorShare,
     Prime,
     Relation,
     Residue,
     ceil_log2,
 )
-from softmachine.transformer.saved_features import FEATURES, from_json, to_json
-from softmachine.transformer.table_features import NO_ADDRESS, AddressBit, AddressVector, InBlocks, Shifted, Table
+from softmachine.transformer.saved_features import STANDARD_FEATURES, feature_from_json, feature_to_json
+from softmachine.transformer.table_features import (
+    NO_ADDRESS,
+    AddressBit,
+    AddressVector,
+    BlockFeature,
+    OffsetFeature,
+    TableFeature,
+)
 
 HALF = Fraction(1, 2)
 NAMED: list[tuple[Feature, str]] = [
@@ -48,25 +55,25 @@ NAMED: list[tuple[Feature, str]] = [
     (Constant(-2), "-2"),
     (I, "i"),
     (I_SQUARED, "i²"),
-    (INVERSE, "1/(i+1)"),
-    (HALF_INVERSE, "1/(2i+2)"),
+    (RECIPROCAL, "1/(i+1)"),
+    (HALF_RECIPROCAL, "1/(2i+2)"),
     (N, "n"),
-    (1 / LENGTH, "1/(n+1)"),
-    (I * LENGTH**-1, "i/(n+1)"),
-    (1 / REST, "1/(n-i+1)"),
-    (HALF / LENGTH, "1/(2n+2)"),
-    (1 / NEXT**2, "1/(i+1)²"),
-    (3 * I * LENGTH, "3i(n+1)"),
-    (3 * I_SQUARED * LENGTH, "3i²(n+1)"),
-    (2 * LENGTH, "2(n+1)"),
-    (4 * LENGTH**2, "4(n+1)²"),
-    (1 * LENGTH, "n+1"),
-    (5 * NEXT, "5(i+1)"),
-    (5 * NEXT**2, "5(i+1)²"),
-    (3 * REST, "3(n-i+1)"),
+    (1 / N_PLUS_ONE, "1/(n+1)"),
+    (I * N_PLUS_ONE**-1, "i/(n+1)"),
+    (1 / REMAINING, "1/(n-i+1)"),
+    (HALF / N_PLUS_ONE, "1/(2n+2)"),
+    (1 / I_PLUS_ONE**2, "1/(i+1)²"),
+    (3 * I * N_PLUS_ONE, "3i(n+1)"),
+    (3 * I_SQUARED * N_PLUS_ONE, "3i²(n+1)"),
+    (2 * N_PLUS_ONE, "2(n+1)"),
+    (4 * N_PLUS_ONE**2, "4(n+1)²"),
+    (1 * N_PLUS_ONE, "n+1"),
+    (5 * I_PLUS_ONE, "5(i+1)"),
+    (5 * I_PLUS_ONE**2, "5(i+1)²"),
+    (3 * REMAINING, "3(n-i+1)"),
     (I * Fraction(1, 4), "i/4"),
     (I * N, "i·n"),
-    (Predecessor(), "(i-1)/(i+1)"),
+    (PredecessorShare(), "(i-1)/(i+1)"),
     (Alternating(), "(-1)^i"),
     (Bit(0), "bit 0 of i"),
     (Bit(5), "bit 5 of i"),
@@ -81,23 +88,23 @@ NAMED: list[tuple[Feature, str]] = [
     (Logarithm(of_length=True), "⌈log₂ n⌉"),
     (Logarithm(3, of_length=True), "3⌈log₂ n⌉"),
     (Logarithm(4), "4⌈log₂(i+1)⌉"),
-    (Table("column", tuple(map(Fraction, (0, 3, -5, 1)))), "column"),
-    (Table("ratio", (HALF, Fraction(-3, 7))), "ratio"),
-    (Table("empty", ()), "empty"),
+    (TableFeature("column", tuple(map(Fraction, (0, 3, -5, 1)))), "column"),
+    (TableFeature("ratio", (HALF, Fraction(-3, 7))), "ratio"),
+    (TableFeature("empty", ()), "empty"),
     (AddressBit("sought", 1, (3, NO_ADDRESS, 0)), "sought[1]"),
     (AddressVector("own", 1, 6, (0, NO_ADDRESS, 5)), "own[1]"),
-    (Shifted(3, Bit(1, signed=True)), "±bit 1 of i"),
-    (Shifted(2, 5 * NEXT), "5(i+1)"),
-    (InBlocks(2, Bit(1), 3, 4), "bit 1 of i"),
+    (OffsetFeature(3, Bit(1, signed=True)), "±bit 1 of i"),
+    (OffsetFeature(2, 5 * I_PLUS_ONE), "5(i+1)"),
+    (BlockFeature(2, Bit(1), 3, 4), "bit 1 of i"),
     (ShareAfterStart(), "[i>0]/(n+1)"),
-    (AtLetters(I * N), "[i>0]·i·n"),
+    (AtInputPositions(I * N), "[i>0]·i·n"),
     (PositionPredicate("odd", ()), "predicate(odd)"),
     (PositionPredicate("mod", (3, 1)), "predicate(mod,3,1)"),
 ]
 """Features of every class, with the names that boards show."""
 OURS = [item for item, _ in NAMED]
 every_feature = pytest.mark.parametrize("item", OURS, ids=repr)
-KNOWN = (*FEATURES, *(item for theorem in all_theorems() for item in theorem.features))
+KNOWN = (*STANDARD_FEATURES, *(item for theorem in all_theorems() for item in theorem.features))
 
 
 def test_there_is_a_feature_of_every_class() -> None:
@@ -115,7 +122,7 @@ STORED_NAMES = {
 def test_names_in_saved_models_do_not_change() -> None:
     """They are part of the file format and of digests, independent of the names of the classes."""
     assert {item.stored_name for item in KNOWN} == STORED_NAMES
-    assert all(to_json(item)["is"] == type(item).stored_name for item in OURS)
+    assert all(feature_to_json(item)["is"] == type(item).stored_name for item in OURS)
 
 
 @pytest.mark.parametrize(("item", "name"), NAMED, ids=lambda item: None)
@@ -130,7 +137,7 @@ def test_the_values_of_a_feature_are_within_its_bounds_and_on_its_grid(item: Fea
             value = item.at(i, n)
             positions = n + 1
             assert item.low.at(positions) <= value <= item.high.at(positions), (i, n)
-            grid = {"1": 1, "i+1": i + 1}.get(item.over or "")
+            grid = {"1": 1, "i+1": i + 1}.get(item.denominator or "")
             assert grid is None or (value * grid).denominator == 1, (i, n)
 
 
@@ -145,30 +152,30 @@ def test_a_feature_depends_on_the_length_only_if_it_says_so(item: Feature) -> No
 
 @every_feature
 def test_an_expansion_is_the_feature(item: Feature) -> None:
-    terms, constant = item.expansion
+    terms, constant = item.affine_expansion
     for n in range(20):
         for i in range(n + 1):
             assert item.at(i, n) == constant + sum(factor * plain.at(i, n) for factor, plain in terms)
     for _, plain in terms:
-        assert plain.expansion == (((Fraction(1), plain),), Fraction(0))
+        assert plain.affine_expansion == (((Fraction(1), plain),), Fraction(0))
 
 
 @every_feature
 def test_a_numerator_is_an_expression_for_the_numerator(item: Feature) -> None:
-    text = item.numerator("(j - 1)")
+    text = item.numerator_expression("(j - 1)")
     if text is None:
         return
     for i in range(60):
         found = eval(text, {"is_prime": lambda k: int(Prime().at(k))}, {"j": i + 1})
-        power = item.reciprocal if isinstance(item, Monomial) else int(item.over == "i+1")
+        power = item.reciprocal_power if isinstance(item, Monomial) else int(item.denominator == "i+1")
         assert Fraction(found, (i + 1) ** power) == item.at(i, i), (i, text)
 
 
 @every_feature
 def test_a_feature_comes_back_from_a_file(item: Feature) -> None:
-    written = json.loads(json.dumps(to_json(item)))
+    written = json.loads(json.dumps(feature_to_json(item)))
     assert written["is"] == type(item).__name__
-    again = from_json(written, KNOWN)
+    again = feature_from_json(written, KNOWN)
     assert again == item
     assert hash(again) == hash(item)
     assert [type(getattr(again, part.name)) for part in fields(item)] == [
@@ -178,7 +185,7 @@ def test_a_feature_comes_back_from_a_file(item: Feature) -> None:
 
 @pytest.mark.parametrize("item", [Distance(), InRelation()], ids=str)
 def test_a_relation_comes_back_from_a_file(item: Relation) -> None:
-    assert from_json(json.loads(json.dumps(to_json(item))), KNOWN) == item
+    assert feature_from_json(json.loads(json.dumps(feature_to_json(item))), KNOWN) == item
 
 
 BIT = {"is": "Bit", "k": 1, "signed": False, "cells": 0, "offset": 0}
@@ -206,7 +213,7 @@ BIT = {"is": "Bit", "k": 1, "signed": False, "cells": 0, "offset": 0}
 )
 def test_what_is_no_feature_is_refused(data: object, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        from_json(data, KNOWN)
+        feature_from_json(data, KNOWN)
 
 
 @dataclass(frozen=True)
@@ -224,9 +231,9 @@ class Cube(Feature):
 def test_a_feature_of_ones_own_is_a_class_that_files_have_to_know() -> None:
     assert Cube(2).at(3) == 54
     assert str(Cube(2)) == "2i³"
-    assert from_json(to_json(Cube(2)), (*KNOWN, Cube)) == Cube(2)
+    assert feature_from_json(feature_to_json(Cube(2)), (*KNOWN, Cube)) == Cube(2)
     with pytest.raises(ValueError, match="unknown feature 'Cube'"):
-        from_json(to_json(Cube(2)), KNOWN)
+        feature_from_json(feature_to_json(Cube(2)), KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -234,8 +241,8 @@ def test_a_feature_of_ones_own_is_a_class_that_files_have_to_know() -> None:
     [
         (I, [0, 1, 2, 3, 4]),
         (I_SQUARED, [0, 1, 4, 9, 16]),
-        (INVERSE, [1, HALF, Fraction(1, 3), Fraction(1, 4), Fraction(1, 5)]),
-        (Predecessor(), [0, 0, Fraction(1, 3), HALF, Fraction(3, 5)]),
+        (RECIPROCAL, [1, HALF, Fraction(1, 3), Fraction(1, 4), Fraction(1, 5)]),
+        (PredecessorShare(), [0, 0, Fraction(1, 3), HALF, Fraction(3, 5)]),
         (Alternating(), [1, -1, 1, -1, 1]),
         (Bit(1), [0, 0, 1, 1, 0]),
         (Bit(0, signed=True), [-1, 1, -1, 1, -1]),
@@ -245,15 +252,15 @@ def test_a_feature_of_ones_own_is_a_class_that_files_have_to_know() -> None:
         (PowerOfTwo(), [0, 1, 1, 0, 1]),
         (Last(), [0, 0, 0, 0, 1]),
         (N, [4, 4, 4, 4, 4]),
-        (I * LENGTH**-1, [0, Fraction(1, 5), Fraction(2, 5), Fraction(3, 5), Fraction(4, 5)]),
-        (2 * REST, [10, 8, 6, 4, 2]),
+        (I * N_PLUS_ONE**-1, [0, Fraction(1, 5), Fraction(2, 5), Fraction(3, 5), Fraction(4, 5)]),
+        (2 * REMAINING, [10, 8, 6, 4, 2]),
         (Logarithm(2), [0, 2, 4, 4, 6]),
-        (Table("w", (Fraction(0), Fraction(1), Fraction(0), HALF)), [0, 1, 0, HALF, 0]),
+        (TableFeature("w", (Fraction(0), Fraction(1), Fraction(0), HALF)), [0, 1, 0, HALF, 0]),
         (AddressBit("w", 1, (2, 1, NO_ADDRESS, 3)), [1, -1, 0, 1, 0]),
         (AddressVector("w", 0, 4, (0, 3, NO_ADDRESS)), [1, HALF, 0, 0, 0]),
         (AddressVector("w", 1, 4, (0, 3, NO_ADDRESS)), [0, Fraction(14, 16), 0, 0, 0]),
-        (Shifted(2, I), [0, 0, 0, 1, 2]),
-        (Shifted(1, Bit(0, signed=True)), [0, -1, 1, -1, 1]),
+        (OffsetFeature(2, I), [0, 0, 0, 1, 2]),
+        (OffsetFeature(1, Bit(0, signed=True)), [0, -1, 1, -1, 1]),
         (ShareAfterStart(), [0, Fraction(1, 5), Fraction(1, 5), Fraction(1, 5), Fraction(1, 5)]),
     ],
     ids=repr,
@@ -264,8 +271,8 @@ def test_features_have_the_values_that_their_names_say(item: Feature, values: li
 
 def test_products_and_powers_of_monomials_are_those_of_their_values() -> None:
     for i, n in ((1, 3), (2, 7), (5, 5)):
-        for one in (I, NEXT, N, LENGTH, REST):
-            for other in (3 * I, HALF * NEXT, 1 / LENGTH):
+        for one in (I, I_PLUS_ONE, N, N_PLUS_ONE, REMAINING):
+            for other in (3 * I, HALF * I_PLUS_ONE, 1 / N_PLUS_ONE):
                 assert (one * other).at(i, n) == one.at(i, n) * other.at(i, n)
             assert (one**3).at(i, n) == one.at(i, n) ** 3
             assert (5 / one).at(i, n) == 5 / one.at(i, n)
@@ -274,7 +281,7 @@ def test_products_and_powers_of_monomials_are_those_of_their_values() -> None:
 def test_a_feature_without_a_value_says_so() -> None:
     """Padding stands beyond position n, where 1/(n-i+1) has a pole."""
     with pytest.raises(ConstructionError, match=r"1/\(n-i\+1\) has no value at i = 5, n = 4"):
-        (1 / REST).at(5, 4)
+        (1 / REMAINING).at(5, 4)
 
 
 def test_primes_are_prime() -> None:
@@ -299,19 +306,19 @@ def test_the_distance_is_from_the_key_to_the_query() -> None:
 
 
 def test_bounds_are_polynomials_that_add_multiply_and_print() -> None:
-    n = Bound.length()
-    square = n * n + Bound.of(2)
+    n = Polynomial.variable()
+    square = n * n + Polynomial.coerce(2)
     assert [square.at(k) for k in range(4)] == [2, 3, 6, 11]
     assert str(square) == "n² + 2"
     assert str(n * 3) == "3n"
-    assert str(Bound.of(0)) == "0"
+    assert str(Polynomial.coerce(0)) == "0"
     assert str(n * n * n) == "n^3"
-    assert n.surely_at_most(square + n)
-    assert not n.surely_at_most(square)
+    assert n.is_coefficientwise_at_most(square + n)
+    assert not n.is_coefficientwise_at_most(square)
 
 
 def test_a_join_is_above_and_a_meet_is_below_both() -> None:
-    one, other = Bound((Fraction(3), Fraction(-1))), Bound((Fraction(-2), Fraction(2), Fraction(1)))
+    one, other = Polynomial((Fraction(3), Fraction(-1))), Polynomial((Fraction(-2), Fraction(2), Fraction(1)))
     for n in range(20):
-        assert one.join(other).at(n) >= max(one.at(n), other.at(n))
-        assert one.meet(other).at(n) <= min(one.at(n), other.at(n))
+        assert one.upper_bound(other).at(n) >= max(one.at(n), other.at(n))
+        assert one.lower_bound(other).at(n) <= min(one.at(n), other.at(n))

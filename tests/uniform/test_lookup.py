@@ -8,22 +8,22 @@ from math import isqrt
 import pytest
 
 from softmachine.languages.circuit import evaluate
-from softmachine.studies.uniformity.python_to_machine import machine
-from softmachine.studies.uniformity.stdlib import Function, Root, Square, read, run, table
-from softmachine.studies.uniformity.transducer import unary
+from softmachine.studies.uniformity.python_to_machine import compile_machine
+from softmachine.studies.uniformity.stdlib import BitFunction, Root, Square, parse_circuit, print_table, run_in_python
+from softmachine.studies.uniformity.transducer import encode_input
 
 
 @pytest.mark.parametrize("function", [Square(), Root()])
-def test_a_function_on_logarithmically_many_bits_is_a_circuit_of_depth_3(function: Function) -> None:
+def test_a_function_on_logarithmically_many_bits_is_a_circuit_of_depth_3(function: BitFunction) -> None:
     """Size at most n^c + c log₂ n + m with 2^bits = n^c, in O(log n) cells: at seven sizes."""
-    printer = machine("a table", table, function)
+    printer = compile_machine("a table", print_table, function)
     cells = []
     for n in (1, 3, 7, 15, 31, 63, 127):
-        work = printer.run(unary(n))
-        text = work.text()
-        assert text == run(table, (function,), n)
+        work = printer.start(encode_input(n))
+        text = work.read_output()
+        assert text == run_in_python(print_table, (function,), n)
         bits, outputs = function.bits(n), function.outputs(n)
-        circuit = read("table", bits, outputs, text)
+        circuit = parse_circuit("table", bits, outputs, text)
         assert circuit.depth <= 3
         assert circuit.size <= 2**bits + bits + outputs
         for x in range(2**bits):

@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softmachine.studies.uniformity import stdlib
-from softmachine.studies.uniformity.python_to_machine import ProgramError, machine
-from softmachine.studies.uniformity.stdlib import Program, Tapes, run
-from softmachine.studies.uniformity.transducer import BLANK, INPUT, ONE, RIGHT, Action, Transducer, unary
+from softmachine.studies.uniformity.python_to_machine import ProgramError, compile_machine
+from softmachine.studies.uniformity.stdlib import Program, TapeIO, run_in_python
+from softmachine.studies.uniformity.transducer import BLANK, INPUT, ONE, RIGHT, Action, Transducer, encode_input
 from softmachine.support.errors import SoftmachineError
 
 
-def arithmetic(tape: Tapes) -> None:
+def arithmetic(tape: TapeIO) -> None:
     """All operations of programs on two numbers."""
     n = tape.unary()
     a = tape.binary()
     b = tape.binary()
-    tape.line("numbers", a + b, a * b, a // b, a % b, a // 2, stdlib.length(a), stdlib.root(a))
-    tape.line("others", stdlib.common_divisor(a, b), stdlib.power_of_two(n), stdlib.bit(a, n))
+    tape.line("numbers", a + b, a * b, a // b, a % b, a // 2, stdlib.bit_length(a), stdlib.isqrt(a))
+    tape.line("others", stdlib.gcd(a, b), stdlib.power_of_two(n), stdlib.get_bit(a, n))
     tape.line(a if a < b else b, 1 if a == b else 0, a - b if a >= b else b - a)
     for k in range(1, n):
         for j in range(k):
@@ -36,54 +36,54 @@ def arithmetic(tape: Tapes) -> None:
         tape.line("no", b)
 
 
-ARITHMETIC = machine("arithmetic", arithmetic)
+ARITHMETIC = compile_machine("arithmetic", arithmetic)
 NUMBERS = st.one_of(st.integers(0, 9), st.integers(0, 10**9))
 
 
 @given(st.integers(0, 6), NUMBERS, NUMBERS.map(lambda b: b + 1))
 @settings(deadline=None, max_examples=150)
 def test_a_machine_prints_what_its_program_prints(n: int, a: int, b: int) -> None:
-    assert ARITHMETIC.run(unary(n, a, b)).text() == run(arithmetic, (), n, a, b)
+    assert ARITHMETIC.start(encode_input(n, a, b)).read_output() == run_in_python(arithmetic, (), n, a, b)
 
 
 @given(NUMBERS, NUMBERS.map(lambda b: b + 1))
 def test_the_library_computes_what_it_says(a: int, b: int) -> None:
-    assert stdlib.times(a, b) == a * b
-    assert stdlib.divided(a, b) == divmod(a, b)
-    assert stdlib.length(a) == a.bit_length()
-    assert stdlib.root(a) == isqrt(a)
-    assert stdlib.common_divisor(a, b) == gcd(a, b)
-    assert [stdlib.bit(a, k) for k in range(4)] == [a >> k & 1 for k in range(4)]
+    assert stdlib.multiply(a, b) == a * b
+    assert stdlib.divide(a, b) == divmod(a, b)
+    assert stdlib.bit_length(a) == a.bit_length()
+    assert stdlib.isqrt(a) == isqrt(a)
+    assert stdlib.gcd(a, b) == gcd(a, b)
+    assert [stdlib.get_bit(a, k) for k in range(4)] == [a >> k & 1 for k in range(4)]
 
 
-def count(tape: Tapes) -> None:
+def count(tape: TapeIO) -> None:
     n = tape.unary()
     tape.line(n)
 
 
 def test_the_meter_counts_the_cells_that_heads_were_on() -> None:
     """n and a copy of it: the mark, ⌊log₂ n⌋ + 1 bits, and the empty cell behind them, on two tapes."""
-    counter = machine("a count", count)
-    assert counter.tapes == 2
+    counter = compile_machine("a count", count)
+    assert counter.num_tapes == 2
     for n in range(1, 300):
-        work = counter.run(unary(n))
-        assert work.text() == f"{n:b}\n"
+        work = counter.start(encode_input(n))
+        assert work.read_output() == f"{n:b}\n"
         assert work.cells == 2 * (n.bit_length() + 2)
 
 
-def below(tape: Tapes) -> None:
+def below(tape: TapeIO) -> None:
     n = tape.unary()
     tape.line(n - 3)
 
 
 def test_a_machine_gets_stuck_below_zero() -> None:
-    less = machine("n - 3", below)
-    assert less.run(unary(5)).text() == "10\n"
+    less = compile_machine("n - 3", below)
+    assert less.start(encode_input(5)).read_output() == "10\n"
     with pytest.raises(SoftmachineError, match="got stuck"):
-        less.run(unary(2)).text()
+        less.start(encode_input(2)).read_output()
 
 
-def endless(tape: Tapes) -> None:
+def endless(tape: TapeIO) -> None:
     n = 1
     while n > 0:
         n += n
@@ -91,18 +91,18 @@ def endless(tape: Tapes) -> None:
 
 def test_a_machine_that_needs_too_much_space_is_stopped() -> None:
     with pytest.raises(SoftmachineError, match="needs more than 4,096 cells"):
-        machine("2ⁿ", endless).run("").text()
+        compile_machine("2ⁿ", endless).start("").read_output()
 
 
-def lists(tape: Tapes) -> None:
+def lists(tape: TapeIO) -> None:
     _ = [1, 2]
 
 
-def forever(tape: Tapes) -> None:
+def forever(tape: TapeIO) -> None:
     forever(tape)
 
 
-def early(tape: Tapes) -> None:
+def early(tape: TapeIO) -> None:
     if tape.unary() > 3:
         return
     tape.line("small")
@@ -114,7 +114,7 @@ def early(tape: Tapes) -> None:
 )
 def test_what_is_no_program_is_refused(program: Program, reason: str) -> None:
     with pytest.raises(ProgramError, match=reason):
-        machine("nothing", program)
+        compile_machine("nothing", program)
 
 
 def test_no_machine_writes_on_its_input() -> None:

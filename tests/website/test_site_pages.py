@@ -11,12 +11,12 @@ from site_pages import commands, notebooks, outside, pictures, tapes, theorems
 from site_pages.heads import compute_scores
 from site_pages.markdown import fenced, run_command, table
 from softmachine.cli.app import COMMANDS, command
-from softmachine.theorems import Theorem, all_theorems, theorem_named
-from softmachine.theorems.theorem import Guide
+from softmachine.theorems import Theorem, all_theorems, get_theorem
+from softmachine.theorems.theorem import TourStep
 
 
 def named(name: str) -> Theorem:
-    theorem = theorem_named(name)
+    theorem = get_theorem(name)
     assert theorem is not None
     return theorem
 
@@ -39,8 +39,8 @@ def test_the_page_of_a_theorem_has_statement_steps_cost_and_a_run() -> None:
 
 
 def test_the_guide_of_a_theorem_is_on_its_page() -> None:
-    step = Guide("Which gate am I?", "The address says it.", ("wire", "decides…"))
-    page = theorems._page(replace(named("circuit-and-or-not"), guide=(step,)))
+    step = TourStep("Which gate am I?", "The address says it.", ("wire", "decides…"))
+    page = theorems._page(replace(named("circuit-and-or-not"), tour=(step,)))
     assert "**Which gate am I?** The address says it. *In the weights:* `wire`, `decides…`." in page
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from softmachine.support.errors import MismatchError
-from softmachine.support.parallel import Crew, Json, Processes
+from softmachine.support.errors import WorkerMismatchError
+from softmachine.support.parallel import ExecutorFactory, Json, ProcessPoolFactory
 
 
 class Lossy(ThreadPoolExecutor):
@@ -36,19 +36,19 @@ def _late(pause: float, lost: bool, call: Callable[..., Any], *arguments: Any) -
 
 
 @dataclass
-class Threads(Crew):
+class Threads(ExecutorFactory):
     """A factory of executors in this process."""
 
     count: int
     losing: float = 0.0
     seed: int = 0
     patience: float = 0.0
-    asked: bool = True
+    requested: bool = True
     opened: list[Executor] = field(default_factory=list)
     closed: int = 0
 
     @property
-    def size(self) -> int:
+    def worker_count(self) -> int:
         return self.count
 
     def open(self) -> Executor:
@@ -59,7 +59,7 @@ class Threads(Crew):
         self.closed += 1
         executor.shutdown(cancel_futures=True)
 
-    def lost(self, error: BaseException) -> bool:
+    def is_lost_worker(self, error: BaseException) -> bool:
         return isinstance(error, BrokenExecutor)
 
 
@@ -89,10 +89,10 @@ def dies(start: int, stop: int) -> Json:
 
 
 def differs(start: int, stop: int) -> Json:
-    raise MismatchError("a worker has other weights")
+    raise WorkerMismatchError("a worker has other weights")
 
 
-class Eager(Processes):
+class Eager(ProcessPoolFactory):
     """Processes that are started after the first part."""
 
     patience = 0.0

@@ -12,21 +12,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.support.errors import InvalidError, MismatchError, Place, SoftmachineError, UsageError, WorkersError
-from softmachine.support.parallel import Crew, Journal, Json, Part, Work, crew_of, parts
+from softmachine.support.errors import (
+    InvalidError,
+    SoftmachineError,
+    SourceLocation,
+    UsageError,
+    WorkerMismatchError,
+    WorkersError,
+)
+from softmachine.support.parallel import (
+    ExecutorFactory,
+    Journal,
+    Json,
+    PartResult,
+    RangeFunction,
+    map_range,
+    select_executor,
+)
 from softmachine.support.parallel import ordered_map as in_parts
 from tests.workers.crews import Eager, Killed, Threads, dies, differs, squares
 
 
-def joined(found: list[Part]) -> list[int]:
+def joined(found: list[PartResult]) -> list[int]:
     """The results of a range, after checking that its parts are consecutive."""
     assert not found or found[0].start == 0
     assert all(one.stop == two.start for one, two in pairwise(found))
     return list(chain.from_iterable(part.result["squares"] for part in found))
 
 
-def swept(total: int, crew: Crew | None, journal: Journal | None = None, work: Work = squares) -> list[int]:
-    return joined(list(parts(squares, total, away=lambda: work, crew=crew, journal=journal)))
+def swept(
+    total: int, crew: ExecutorFactory | None, journal: Journal | None = None, work: RangeFunction = squares
+) -> list[int]:
+    return joined(list(map_range(squares, total, remote_work=lambda: work, factory=crew, journal=journal)))
 
 
 @settings(max_examples=30, deadline=None)
@@ -44,17 +61,17 @@ def test_nobody_is_called_for_short_work() -> None:
 
 
 def test_who_was_not_asked_for_is_called_only_if_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    crew = Threads(2, asked=False)
+    crew = Threads(2, requested=False)
     swept(100, crew)
     assert not crew.opened
-    monkeypatch.setattr(in_parts, "WORTH", 0.0)
+    monkeypatch.setattr(in_parts, "MIN_SECONDS_FOR_WORKERS", 0.0)
     swept(100, crew)
     assert crew.opened
 
 
 def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     work = Killed(tmp_path, os.getpid(), 40)
-    found = joined(list(parts(squares, 60, away=lambda: work, crew=Eager(2))))
+    found = joined(list(map_range(squares, 60, remote_work=lambda: work, factory=Eager(2))))
     assert found == [k * k for k in range(60)]
     assert (tmp_path / "killed").exists()
 
@@ -65,28 +82,28 @@ def test_a_crew_that_is_lost_again_and_again_is_given_up() -> None:
 
 
 def test_processes_that_die_at_once_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_parts, "LOSSES", 0)
+    monkeypatch.setattr(in_parts, "MAX_LOSSES", 0)
     with pytest.raises(WorkersError, match="repeatedly lost"):
-        joined(list(parts(squares, 60, away=lambda: dies, crew=Eager(1))))
+        joined(list(map_range(squares, 60, remote_work=lambda: dies, factory=Eager(1))))
 
 
 def test_other_weights_stay_in_their_process_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     crew = Threads(2)
-    with pytest.raises(MismatchError):
-        list(parts(squares, 50, away=lambda: differs, crew=crew))
+    with pytest.raises(WorkerMismatchError):
+        list(map_range(squares, 50, remote_work=lambda: differs, factory=crew))
     monkeypatch.setattr(in_parts, "Processes", Threads)
-    found = list(parts(squares, 50, away=lambda: differs, crew=crew, tell=told.append))
+    found = list(map_range(squares, 50, remote_work=lambda: differs, factory=crew, progress=told.append))
     assert joined(found) == [k * k for k in range(50)]
     assert told == ["continuing in one process: a worker has other weights"]
     told.clear()
-    assert joined(list(parts(squares, 9, crew=crew, tell=told.append))) == [k * k for k in range(9)]
+    assert joined(list(map_range(squares, 9, factory=crew, progress=told.append))) == [k * k for k in range(9)]
     assert told == ["continuing in one process: the source cannot be written as text"]
 
 
 def test_whoever_stops_listening_sends_the_crew_home() -> None:
     crew = Threads(2)
-    found = parts(squares, 10**9, away=lambda: squares, crew=crew)
+    found = map_range(squares, 10**9, remote_work=lambda: squares, factory=crew)
     for _ in range(5):
         next(found)
     found.close()
@@ -95,8 +112,8 @@ def test_whoever_stops_listening_sends_the_crew_home() -> None:
 
 
 def test_parts_grow_and_shrink_to_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_parts, "A_WHILE", 0.01)
-    sizes = [part.stop - part.start for part in parts(slowly, 200, away=lambda: slowly, crew=Threads(2))]
+    monkeypatch.setattr(in_parts, "TARGET_SECONDS", 0.01)
+    sizes = [part.stop - part.start for part in map_range(slowly, 200, remote_work=lambda: slowly, factory=Threads(2))]
     assert sizes[0] == 1
     assert 2 <= max(sizes) <= 40
 
@@ -104,7 +121,7 @@ def test_parts_grow_and_shrink_to_a_while(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_a_journal_has_is_not_done_again(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j", {"sweep": "squares"})
     for start, stop in ((3, 10), (20, 22)):
-        journal.add(Part(start, stop, 0.0, squares(start, stop)))
+        journal.append(PartResult(start, stop, 0.0, squares(start, stop)))
     journal.close()
     seen: list[int] = []
 
@@ -113,18 +130,18 @@ def test_what_a_journal_has_is_not_done_again(tmp_path: Path) -> None:
         return squares(start, stop)
 
     journal = Journal(tmp_path / "j", {"sweep": "squares"})
-    assert joined(list(parts(work, 30, journal=journal))) == [k * k for k in range(30)]
+    assert joined(list(map_range(work, 30, journal=journal))) == [k * k for k in range(30)]
     assert seen == [*range(3), *range(10, 20), *range(22, 30)]
     journal.close()
     whole = Journal(tmp_path / "j", {"sweep": "squares"})
     whole.close()
-    assert whole.count == 30
+    assert whole.finished_count == 30
 
 
 def test_workers_and_a_cluster_are_not_both_said() -> None:
     with pytest.raises(UsageError, match="use only one of them"):
-        crew_of(2, "tcp://nowhere:1")
-    assert crew_of(1, None) is None
+        select_executor(2, "tcp://nowhere:1")
+    assert select_executor(1, None) is None
 
 
 def test_a_process_does_one_part_at_a_time() -> None:
@@ -143,9 +160,9 @@ def test_a_process_does_one_part_at_a_time() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        InvalidError("it", ["a", "b"], place=Place("file", 3)),
+        InvalidError("it", ["a", "b"], place=SourceLocation("file", 3)),
         UsageError("no", hint="so"),
-        MismatchError("other"),
+        WorkerMismatchError("other"),
     ],
 )
 def test_errors_come_home_as_they_are(error: SoftmachineError) -> None:

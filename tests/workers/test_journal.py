@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from softmachine.support.errors import SoftmachineError
-from softmachine.support.parallel import Journal, Part
+from softmachine.support.parallel import Journal, PartResult
 
 ABOUT = {"sweep": "squares", "version": "1", "lengths": [1, 2]}
-PARTS = [Part(0, 2, 0.5, {"a": "é😀"}), Part(5, 7, 0.25, {"b": [1, None]})]
+PARTS = [PartResult(0, 2, 0.5, {"a": "é😀"}), PartResult(5, 7, 0.25, {"b": [1, None]})]
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
     """The journal of a sweep that was interrupted."""
     journal = Journal(tmp_path / "journal", ABOUT)
     for part in PARTS:
-        journal.add(part)
+        journal.append(part)
     journal.close()
     return tmp_path / "journal"
 
@@ -30,7 +30,7 @@ def test_what_was_done_is_found_again(path: Path) -> None:
     journal = Journal(path, {**ABOUT, "lengths": (1, 2)})
     journal.close()
     assert list(journal.parts.values()) == PARTS
-    assert journal.count == 4
+    assert journal.finished_count == 4
     assert path.read_bytes() == before
 
 
@@ -40,7 +40,7 @@ def test_a_torn_last_line_is_written_anew(path: Path) -> None:
         path.write_bytes(whole[:-cut])
         journal = Journal(path, ABOUT)
         assert list(journal.parts.values()) == PARTS[:1]
-        journal.add(PARTS[1])
+        journal.append(PARTS[1])
         journal.close()
         assert path.read_bytes() == whole
 

@@ -16,37 +16,43 @@ from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from softmachine.certify.softmax_error import Budget, budget, is_uniform, least_gap, require_average_hard
-from softmachine.certify.theorem26 import Theorem26, theorem26
-from softmachine.certify.tie_breaking import tieless
+from softmachine.certify.softmax_error import (
+    ErrorBudget,
+    compute_budget,
+    min_gap,
+    require_average_hard,
+    scores_are_uniform,
+)
+from softmachine.certify.theorem26 import SharpnessBound, bound_sharpness
+from softmachine.certify.tie_breaking import break_ties_in_program
 from softmachine.compiler import compile_program
 from softmachine.ir.primitives import Attention, Loop
 from softmachine.ir.program import Program
-from softmachine.ir.signal import Node, inputs_first, rewritten
+from softmachine.ir.signal import Node, rewrite, topological_order
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.support.notebook_html import html_table
-from softmachine.support.resources import Estimate, allow
-from softmachine.transformer.attention import softmax
+from softmachine.support.resources import Estimate, require_affordable
+from softmachine.transformer.attention import softmax_weighting
 from softmachine.transformer.features import Feature, Monomial
-from softmachine.transformer.weights import Transformer, digest
+from softmachine.transformer.weights import Transformer, compute_digest
 
 if TYPE_CHECKING:
     from softmachine.certify.promises import PromiseTest
     # MERGED
 
 
-MOST = 4096
+MAX_SHARPNESS = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""
-MANY = 100_000
+MAX_UNTIMED_LENGTH = 100_000
 """Certificates for shorter lengths take no time worth mentioning."""
-TRIED = 1_000
+TRIAL_POSITIONS = 1_000
 """Positions at which a gap is looked up to measure the time."""
-TURN, TURN_BYTES = 1e-3, 100
+SECONDS_PER_ITERATION, BYTES_PER_ITERATION = 1e-3, 100
 """What a turn of a loop takes: seconds and bytes, about."""
 
 
 @dataclass(frozen=True)
-class Certificate(Budget):
+class Certificate(ErrorBudget):
     """For every input up to a length, the softmax transformer decides as the hard one does; the budget is the proof.
 
     Args:
@@ -62,22 +68,22 @@ class Certificate(Budget):
 
     length: int
     sharpness: int
-    theorem: Theorem26
+    theorem: SharpnessBound
     gap: Fraction | None
-    hard: str
+    hard_digest: str
     weights: Transformer | None = field(repr=False, compare=False)
-    soft: str | None
+    soft_digest: str | None
     promises: PromiseTest | None = None
 
     @property
-    def softened(self) -> Transformer:
+    def soften(self) -> Transformer:
         """The softmax transformer that the certificate is about.
 
         Raises:
             ConstructionError: If the certificate does not hold.
         """
         if self.weights is None:
-            raise ConstructionError(f"the certificate does not hold: {self.why}")
+            raise ConstructionError(f"the certificate does not hold: {self.explain_failure}")
         return self.weights
 
     @property
@@ -95,24 +101,24 @@ class Certificate(Budget):
             "margin": self.margin,
             "error_budget": [row.to_json() for row in self.rows],
             "holds": self.holds,
-            "why": None if self.holds else self.why,
-            "digests": {"hard": self.hard, "soft": self.soft},
+            "why": None if self.holds else self.explain_failure,
+            "digests": {"hard": self.hard_digest, "soft": self.soft_digest},
             **({} if self.promises is None else {"promises": self.promises.to_json()}),
         }
 
     @property
-    def claim(self) -> str:
+    def describe_claim(self) -> str:
         """What it is about."""
-        less = "up to " if any(own < self.sharpness for own in self.own.values()) else ""
+        less = "up to " if any(own < self.sharpness for own in self.own_sharpness.values()) else ""
         return f"certificate for every input up to {self.length} symbols, scale {less}{self.sharpness} / gap"
 
     @property
-    def result(self) -> str:
+    def describe_result(self) -> str:
         """What it comes to."""
-        return f"margin of the logits ≥ {self.margin:.4f}" if self.holds else f"fails: {self.why}"
+        return f"margin of the logits ≥ {self.margin:.4f}" if self.holds else f"fails: {self.explain_failure}"
 
     @property
-    def table(self) -> list[list[str]]:
+    def format_table(self) -> list[list[str]]:
         """The errors from head to head, for people; the first line has the titles."""
         table = [["layer", "head", "lemma", "gap", "scale", "error in", "error out"]]
         for row in self.rows:
@@ -133,14 +139,22 @@ class Certificate(Budget):
         return to_latex(self)
 
     def __str__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
-        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table]
+        widths = [max(map(len, column)) for column in zip(*self.format_table, strict=True)]
+        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.format_table]
         tested = [] if self.promises is None else [str(self.promises)]
-        return "\n  ".join([self.claim, *lines, self.theorem.beside(self.sharpness), *tested, self.result])
+        return "\n  ".join(
+            [
+                self.describe_claim,
+                *lines,
+                self.theorem.describe_requirement(self.sharpness),
+                *tested,
+                self.describe_result,
+            ]
+        )
 
     def _repr_html_(self) -> str:
-        head, *rows = self.table
-        return html_table(rows, f"{self.claim}; {self.result}", head=head)
+        head, *rows = self.format_table
+        return html_table(rows, f"{self.describe_claim}; {self.describe_result}", head=head)
 
 
 def certify(program: Program, length: int, sharpness: int | None = None) -> Certificate:
@@ -153,69 +167,73 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
         raise UsageError(f"there is no input of length {length}")
     if sharpness is not None and sharpness < 1:
         raise UsageError(f"a sharpness of {sharpness} prefers no key to another", hint="leave it out, or say 1 or more")
-    original, program = program, tieless(program)
-    _allow(program, length)
-    chosen = sharpness if sharpness is not None else _smallest(program, length)
-    gap = smallest_gap(program, length)
+    original, program = program, break_ties_in_program(program)
+    _require_affordable(program, length)
+    chosen = sharpness if sharpness is not None else _find_sharpness(program, length)
+    gap = find_min_gap(program, length)
     transformer = compile_program(program)
-    positions = program.positions or length + 1
-    theorem = theorem26(transformer, length, positions, gap or Fraction(1), program.margin or Fraction(1))
+    positions = program.position_count or length + 1
+    theorem = bound_sharpness(transformer, length, positions, gap or Fraction(1), program.margin or Fraction(1))
     layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
-    heads = [node for node in inputs_first(program.logits.forms) if isinstance(node, Attention)]
-    found = budget(program, length, chosen)
-    scales = {node.name: _scale(node, found.own.get(node, chosen)) for node in heads if not is_uniform(node)}
+    heads = [node for node in topological_order(program.logits.forms) if isinstance(node, Attention)]
+    found = compute_budget(program, length, chosen)
+    scales = {
+        node.name: _gap_to_scale(node, found.own_sharpness.get(node, chosen))
+        for node in heads
+        if not scores_are_uniform(node)
+    }
     rows = tuple(replace(row, layer=layers.get(row.head), scale=scales.get(row.head)) for row in found.rows)
-    hard = digest(transformer if program is original else compile_program(original))
-    weights = compile_program(with_softmax(program, chosen, found.own)) if found.holds else None
-    soft = None if weights is None else digest(weights)
+    hard = compute_digest(transformer if program is original else compile_program(original))
+    weights = compile_program(replace_by_softmax(program, chosen, found.own_sharpness)) if found.holds else None
+    soft = None if weights is None else compute_digest(weights)
     facts = (length, chosen, theorem, gap, hard, weights, soft)
-    return Certificate(rows, found.margin, found.failure, *facts, own=found.own)
+    return Certificate(rows, found.margin, found.failure, *facts, own_sharpness=found.own_sharpness)
 
 
-def _allow(program: Program, length: int) -> None:
+def _require_affordable(program: Program, length: int) -> None:
     """Gaps that are not monotone are looked up at every position, and loops are followed turn by turn.
 
     Raises:
-        EffortError: If it takes too long, and expensive work is not allowed.
+        TooExpensiveError: If it takes too long, and expensive work is not allowed.
     """
-    if length < MANY:
+    if length < MAX_UNTIMED_LENGTH:
         return
-    nodes = list(inputs_first(program.logits.forms))
+    nodes = list(topological_order(program.logits.forms))
     features = {node.gap for node in nodes if isinstance(node, Attention) and isinstance(node.gap, Feature)}
-    gaps = [gap for gap in features if not gap.monotone]
-    turns = max((node.turns(length) for node in nodes if isinstance(node, Loop)), default=0)
-    seconds = sum(map(partial(_lookups, length), gaps)) + turns * TURN
-    estimate = Estimate(f"a certificate for length {length:,}", seconds, turns * TURN_BYTES)
-    allow(estimate, hint="ask for a shorter length")
+    gaps = [gap for gap in features if not gap.is_monotone]
+    turns = max((node.count_iterations(length) for node in nodes if isinstance(node, Loop)), default=0)
+    seconds = sum(map(partial(_estimate_lookup_seconds, length), gaps)) + turns * SECONDS_PER_ITERATION
+    estimate = Estimate(f"a certificate for length {length:,}", seconds, turns * BYTES_PER_ITERATION)
+    require_affordable(estimate, hint="ask for a shorter length")
 
 
-def _lookups(length: int, gap: Feature) -> float:
+def _estimate_lookup_seconds(length: int, gap: Feature) -> float:
     """How many seconds it takes to look a gap up at every position."""
     began = time.perf_counter()
-    min(gap.at(length - i, length) for i in range(TRIED))
-    return (time.perf_counter() - began) / TRIED * length
+    min(gap.at(length - i, length) for i in range(TRIAL_POSITIONS))
+    return (time.perf_counter() - began) / TRIAL_POSITIONS * length
 
 
-def _smallest(program: Program, length: int) -> int:
+def _find_sharpness(program: Program, length: int) -> int:
     """The smallest sharpness for which the budget holds, of those that the program wants; by doubling and halving."""
     low, high = program.sharpness - 1, program.sharpness
-    while not (tried := budget(program, length, high)).holds:
+    while not (tried := compute_budget(program, length, high)).holds:
         low, high = high, 2 * high
-        if high > MOST:
-            raise ConstructionError(f"no temperature is certified for length {length}: {tried.why}")
+        if high > MAX_SHARPNESS:
+            raise ConstructionError(f"no temperature is certified for length {length}: {tried.explain_failure}")
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if budget(program, length, middle).holds else (middle, high)
+        low, high = (low, middle) if compute_budget(program, length, middle).holds else (middle, high)
     return high
 
 
-def smallest_gap(program: Program, length: int) -> Fraction | None:
+def find_min_gap(program: Program, length: int) -> Fraction | None:
     """The smallest gap that any head promises, at any position of an input of this length."""
-    gaps = [node.gap for node in inputs_first(program.logits.forms) if isinstance(node, Attention) and node.gap]
-    return min((least_gap(gap, length) for gap in gaps), default=None)
+    gaps = [node.gap for node in topological_order(program.logits.forms) if isinstance(node, Attention) and node.gap]
+    return min((min_gap(gap, length) for gap in gaps), default=None)
 
 
-def with_softmax(program: Program, sharpness: int, own: Mapping[Node, Fraction] | None = None) -> Program:
+def replace_by_softmax(program: Program, sharpness: int, own: Mapping[Node, Fraction] | None = None) -> Program:
     """The same signals with softmax in place of hard attention: only the weighting differs, once ties are broken.
 
     Args:
@@ -226,20 +244,20 @@ def with_softmax(program: Program, sharpness: int, own: Mapping[Node, Fraction] 
     Raises:
         ConstructionError: If a head has a temperature already; the message names it.
     """
-    program = tieless(program)
+    program = break_ties_in_program(program)
 
     def soft(old: Node, new: Node) -> Node:
         if not isinstance(new, Attention):
             return new
         require_average_hard(new)
-        return replace(new, weighting=softmax(_scale(new, (own or {}).get(old, sharpness))))
+        return replace(new, weighting=softmax_weighting(_gap_to_scale(new, (own or {}).get(old, sharpness))))
 
-    return replace(program, logits=rewritten(program.logits, soft))
+    return replace(program, logits=rewrite(program.logits, soft))
 
 
-def _scale(node: Attention, sharpness: int | Fraction) -> Fraction | Feature:
+def _gap_to_scale(node: Attention, sharpness: int | Fraction) -> Fraction | Feature:
     """The scale that makes a head's gap as large as the sharpness."""
-    if is_uniform(node):
+    if scores_are_uniform(node):
         return Fraction(1)
     if isinstance(node.gap, Fraction):
         return Fraction(sharpness) / node.gap
@@ -248,7 +266,7 @@ def _scale(node: Attention, sharpness: int | Fraction) -> Fraction | Feature:
     return sharpness / node.gap
 
 
-NOTHING = "–"
+NO_VALUE = "–"
 """What a table for people has where a head has no such number."""
 _LETTERS = {
     "\\": r"\textbackslash{}",
@@ -287,21 +305,22 @@ def to_csv(certificate: Certificate) -> str:
     names = [*whole, "layer", "head", "lemma", "gap", "scale", "scaled_gap", "error_in", "error_out"]
     table = csv.DictWriter(text, names, lineterminator="\n")
     table.writeheader()
-    table.writerows({name: "" if value == NOTHING else value for name, value in line.items()} for line in lines)
+    table.writerows({name: "" if value == NO_VALUE else value for name, value in line.items()} for line in lines)
     return text.getvalue()
 
 
 def to_latex(certificate: Certificate) -> str:
     """A ``tabular`` that needs no package, with what is certified in its last line."""
-    head, *rows = certificate.table
-    lines = [" & ".join(map(_escaped, cells)) for cells in rows]
-    caption = f"\\multicolumn{{{len(head)}}}{{l}}{{{_escaped(f'{certificate.claim}; {certificate.result}')}}}"
+    head, *rows = certificate.format_table
+    lines = [" & ".join(map(_escape, cells)) for cells in rows]
+    claim = _escape(f"{certificate.describe_claim}; {certificate.describe_result}")
+    caption = f"\\multicolumn{{{len(head)}}}{{l}}{{{claim}}}"
     parts = [" & ".join(head), r"\hline", *lines, r"\hline", caption]
     body = "\n".join(part if part.startswith(r"\hline") else rf"{part} \\" for part in parts)
     return f"\\begin{{tabular}}{{rllllrr}}\n\\hline\n{body}\n\\hline\n\\end{{tabular}}\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """A text as LaTeX prints it; numbers like 6.1e-05 as products with powers of ten."""
     number = re.fullmatch(r"(\d+\.\d+)e([+-]\d+)", text)
     if number:

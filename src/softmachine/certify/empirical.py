@@ -16,26 +16,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine.compiler.model import Model
-from softmachine.engines.check import check_words
-from softmachine.engines.inputs import random_words
+from softmachine.engines.check import check_inputs
+from softmachine.engines.inputs import sample_words
 from softmachine.engines.numerics.float_unchecked import FORMATS
 from softmachine.support.errors import ConstructionError
-from softmachine.support.figures import picture, styles
-from softmachine.support.progress import Tell, nobody
-from softmachine.support.resources import SOON, Estimate, allow
+from softmachine.support.figures import curve_styles, open_figure
+from softmachine.support.progress import ProgressCallback, ignore_progress
+from softmachine.support.resources import EXTRAPOLATION_SECONDS, Estimate, require_affordable
 
 if TYPE_CHECKING:
     from softmachine.certify.certificate import Certificate
 
 
-SAMPLES = 5
+SAMPLES_PER_LENGTH = 5
 """Random inputs per length."""
-TWICE_AS_LONG = 4
+LENGTH_FACTOR = 4
 """Factor of the time for twice the length, at least."""
 
 
 @dataclass(frozen=True)
-class Measurement:
+class PrecisionMeasurement:
     """What was measured.
 
     Args:
@@ -66,18 +66,20 @@ class Measurement:
         )
 
 
-def measure(model: Model, arithmetic: str, up_to: int, tell: Tell = nobody) -> Measurement:
+def measure_precision(
+    model: Model, arithmetic: str, up_to: int, progress: ProgressCallback = ignore_progress
+) -> PrecisionMeasurement:
     """Measure a format on a model; arithmetics other than floats have nothing plain about them.
 
     Raises:
-        EffortError: Where the next length would take too long, and expensive work is not allowed.
+        TooExpensiveError: Where the next length would take too long, and expensive work is not allowed.
     """
     plain = f"{arithmetic}:plain" if f"{arithmetic}:plain" in FORMATS else arithmetic
-    holds_to, fails_at, reason = _search(model, plain, up_to, tell)
-    return Measurement(arithmetic, holds_to, fails_at, reason, _search(model, arithmetic, up_to, tell)[0])
+    holds_to, fails_at, reason = _search(model, plain, up_to, progress)
+    return PrecisionMeasurement(arithmetic, holds_to, fails_at, reason, _search(model, arithmetic, up_to, progress)[0])
 
 
-def _search(model: Model, arithmetic: str, up_to: int, tell: Tell) -> tuple[int, int | None, str | None]:
+def _search(model: Model, arithmetic: str, up_to: int, tell: ProgressCallback) -> tuple[int, int | None, str | None]:
     """Up to which length it holds, at which it fails, and why.
 
     Lengths double; then the distance to the first one that fails is halved. The steps of a machine are limited so that
@@ -87,13 +89,15 @@ def _search(model: Model, arithmetic: str, up_to: int, tell: Tell) -> tuple[int,
 
     def problem(length: int) -> str | None:
         nonlocal spent
-        if spent > SOON:
+        if spent > EXTRAPOLATION_SECONDS:
             what = f"measuring in {arithmetic} at length {length:,}"
-            allow(Estimate(what, TWICE_AS_LONG * spent), "certify for a shorter length, or without --arithmetic")
+            require_affordable(
+                Estimate(what, LENGTH_FACTOR * spent), "certify for a shorter length, or without --arithmetic"
+            )
         tell(f"measuring in {arithmetic}: length {length:,}")
         began = time.perf_counter()
-        words = random_words(model.codec, SAMPLES, length, seed=length)
-        report = check_words(model, words, arithmetic=arithmetic, max_steps=max(up_to - length - 2, 0))
+        words = sample_words(model.codec, SAMPLES_PER_LENGTH, length, seed=length)
+        report = check_inputs(model, words, arithmetic=arithmetic, max_steps=max(up_to - length - 2, 0))
         spent = time.perf_counter() - began
         return str(report.disagreements[0]) if report.disagreements else None
 
@@ -112,10 +116,10 @@ def _search(model: Model, arithmetic: str, up_to: int, tell: Tell) -> tuple[int,
     return good, bad, reason
 
 
-CURVES = 4
+MAX_CURVES = 4
 
 
-def draw(name: str, prove: Callable[[int, int | None], Certificate], length: int, file: Path) -> None:
+def draw_margins(name: str, prove: Callable[[int, int | None], Certificate], length: int, file: Path) -> None:
     """Draw margins for lengths up to the given one, to a PNG or SVG file; nothing is overwritten.
 
     Args:
@@ -127,14 +131,14 @@ def draw(name: str, prove: Callable[[int, int | None], Certificate], length: int
     Raises:
         UsageError: If matplotlib is missing, or the file exists or has another ending.
     """
-    with picture(file, 10, 4.2) as figure:
+    with open_figure(file, 10, 4.2) as figure:
         left, right = figure.subplots(1, 2)
         figure.suptitle(name)
         proofs = {}
-        for part in sorted({max(1, length * k // CURVES) for k in range(1, CURVES + 1)}):
+        for part in sorted({max(1, length * k // MAX_CURVES) for k in range(1, MAX_CURVES + 1)}):
             with suppress(ConstructionError):
                 proofs[part] = prove(part, None)
-        for (part, proof), style in zip(proofs.items(), styles(len(proofs)), strict=True):
+        for (part, proof), style in zip(proofs.items(), curve_styles(len(proofs)), strict=True):
             scales = range(1, proof.sharpness + 6)
             # Where the budget breaks, nothing is certified: the margin is drawn as 0, whatever the bound is.
             margins = [max(prove(part, scale).margin, 0.0) for scale in scales]
@@ -142,7 +146,7 @@ def draw(name: str, prove: Callable[[int, int | None], Certificate], length: int
         left.set_xlabel("scale · gap (inverse temperature)")
         left.set_ylabel("certified margin of the logits")
         left.legend(loc="best", fontsize="small")
-        under, over = styles(2)
+        under, over = curve_styles(2)
         right.plot(list(proofs), [proof.sharpness for proof in proofs.values()], label="error budget", **under)
         right.plot(list(proofs), [proof.theorem.sharpness for proof in proofs.values()], label="Theorem 26", **over)
         right.set_xlabel("length")

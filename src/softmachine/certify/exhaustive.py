@@ -18,23 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.attention import Search
+from softmachine.engines.dense.attention import AttentionRecord
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor, UndecidedError
 from softmachine.engines.numerics.exact import Exact
-from softmachine.support.errors import ConstructionError, PrecisionError, Remedy
+from softmachine.support.errors import ConstructionError, FixHint, PrecisionError
 from softmachine.theorems.codec import DecoderCodec
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.weights import Head, Transformer
 
-Inputs = Callable[[int], Iterator[tuple[str, ...]]]
+InputsByLength = Callable[[int], Iterator[tuple[str, ...]]]
 """From a length n to the sequences of n+1 positions, all of one shape, that there are."""
-TOGETHER = 128
+BATCH_SIZE = 128
 """Sequences per batch."""
 
 
 @dataclass
-class Seen:
+class HeadObservation:
     """What was seen of a head.
 
     Args:
@@ -47,7 +47,7 @@ class Seen:
 
 
 @dataclass
-class Observed:
+class ExhaustiveObservation:
     """What was seen of a transformer on all inputs.
 
     Args:
@@ -57,32 +57,32 @@ class Observed:
         decided: For each batch of inputs the index of the largest logit at every position; -1 where several are.
     """
 
-    heads: Mapping[Head, Seen]
+    heads: Mapping[Head, HeadObservation]
     margin: Fraction | None = None
     count: int = 0
     decided: list[NDArray[np.intp]] = field(default_factory=list)
 
 
-def all_sequences(transformer: Transformer) -> Inputs:
+def iterate_sequences(transformer: Transformer) -> InputsByLength:
     """Every sequence over the vocabulary."""
     return lambda n: product(transformer.vocabulary, repeat=n + 1)
 
 
-def _batches(inputs: Inputs, length: int) -> Iterator[tuple[int, tuple[tuple[str, ...], ...]]]:
+def _batches(inputs: InputsByLength, length: int) -> Iterator[tuple[int, tuple[tuple[str, ...], ...]]]:
     """All inputs up to a length, some of one length at a time."""
     for n in range(length + 1):
         sequences = inputs(n)
-        while batch := tuple(islice(sequences, TOGETHER)):
+        while batch := tuple(islice(sequences, BATCH_SIZE)):
             yield n, batch
 
 
-def observe(transformer: Transformer, inputs: Inputs, length: int) -> Observed:
+def observe_all_inputs(transformer: Transformer, inputs: InputsByLength, length: int) -> ExhaustiveObservation:
     """Run a transformer with hard attention on all inputs up to a length, in rational numbers."""
     engine = DenseEngine(transformer, "exact")
-    found = Observed({head: Seen() for head in transformer.heads})
+    found = ExhaustiveObservation({head: HeadObservation() for head in transformer.heads})
     for n, batch in _batches(inputs, length):
         run = engine.start(len(batch), n)
-        run.watcher = _Watcher(found.heads, batch)
+        run.hook = _ScoreHook(found.heads, batch)
         logits = engine.unembedding(run.extend(batch)).value
         best = np.full(logits.shape[:2], -1, dtype=np.intp)
         for b, i in np.ndindex(*best.shape):
@@ -97,27 +97,31 @@ def observe(transformer: Transformer, inputs: Inputs, length: int) -> Observed:
     return found
 
 
-def agrees(transformer: Transformer, inputs: Inputs, length: int, observed: Observed) -> str | None:
+def find_disagreement(
+    transformer: Transformer, inputs: InputsByLength, length: int, observed: ExhaustiveObservation
+) -> str | None:
     """Where a softmax transformer does not certainly decide as was observed; None if it does on all inputs.
 
     Floats with error bounds come first; balls, which enclose more tightly, where these leave a doubt.
     """
     engines = [DenseEngine(transformer, "float64")]
     for (n, batch), wanted in zip(_batches(inputs, length), observed.decided, strict=True):
-        problem = _differs(engines[0], n, batch, wanted)
+        problem = _find_difference(engines[0], n, batch, wanted)
         if problem:
             engines = engines if len(engines) > 1 else [*engines, DenseEngine(transformer, "ball")]
-            problem = _differs(engines[1], n, batch, wanted)
+            problem = _find_difference(engines[1], n, batch, wanted)
         if problem:
             return problem
     return None
 
 
-def _differs(engine: DenseEngine, n: int, batch: Sequence[tuple[str, ...]], wanted: NDArray[np.intp]) -> str | None:
+def _find_difference(
+    engine: DenseEngine, n: int, batch: Sequence[tuple[str, ...]], wanted: NDArray[np.intp]
+) -> str | None:
     decided = wanted >= 0
     try:
         logits = engine.unembedding(engine.residual_stream(batch, n))
-        chosen: NDArray[Any] = engine.arithmetic.largest(logits[decided][None])[0]
+        chosen: NDArray[Any] = engine.arithmetic.argmax(logits[decided][None])[0]
     except (UndecidedError, PrecisionError):
         return f"it is not certain what softmax decides on an input of {n + 1} positions"
     wrong = np.flatnonzero(chosen != wanted[decided])
@@ -128,19 +132,19 @@ def _differs(engine: DenseEngine, n: int, batch: Sequence[tuple[str, ...]], want
 
 
 @dataclass
-class _Watcher:
+class _ScoreHook:
     """Is shown the scores of all heads."""
 
-    heads: Mapping[Head, Seen]
+    heads: Mapping[Head, HeadObservation]
     batch: Sequence[tuple[str, ...]]
 
-    def searched(self, group: int, search: Search) -> None:
+    def searched(self, group: int, search: AttentionRecord) -> None:
         """Note the gaps and ties of some heads."""
         del group
         for head, query in zip(search.group.heads, search.group.queries, strict=True):
             self._note(head, Exact().scores(query, search.group.key, search.bias), search)
 
-    def _note(self, head: Head, scores: NDArray[Any], search: Search) -> None:
+    def _note(self, head: Head, scores: NDArray[Any], search: AttentionRecord) -> None:
         seen = self.heads[head]
         for b, row in np.ndindex(*scores.shape[:2]):
             visible = np.flatnonzero(search.visible[row])
@@ -148,7 +152,7 @@ class _Watcher:
             if len(ranked) > 1:
                 gap = _fraction(ranked[0] - ranked[1])
                 seen.gap = gap if seen.gap is None else min(seen.gap, gap)
-            if seen.tie is None and head.weighting.choice is Choice.AVERAGE and ranked:
+            if seen.tie is None and head.weighting.kind is AttentionKind.AVERAGE and ranked:
                 tied = [int(j) for j in visible if scores[b, row, j] == ranked[0]]
                 if len(tied) > 1:
                     seen.tie = f"positions {tied} at position {search.positions[row]} of {' '.join(self.batch[b])!r}"
@@ -167,12 +171,12 @@ def _fraction(number: Any) -> Fraction:
     return Fraction(int(number.p), int(number.q))
 
 
-def inputs_of(model: Model) -> Inputs:
+def prompts_by_length(model: Model) -> InputsByLength:
     """From a length n to all sequences of n+1 positions that a model reads.
 
     Those of an encoder are the prompts of words of length n; those of a decoder all beginnings of runs.
     """
-    return lambda n: _runs(model, n) if isinstance(model.codec, DecoderCodec) else _prompts(model, n)
+    return lambda n: _run_prefixes(model, n) if isinstance(model.codec, DecoderCodec) else _prompts(model, n)
 
 
 def _prompts(model: Model, n: int) -> Iterator[tuple[str, ...]]:
@@ -181,12 +185,12 @@ def _prompts(model: Model, n: int) -> Iterator[tuple[str, ...]]:
         if len(prompt.tokens) != n + 1 or prompt.length not in (None, n):
             raise ConstructionError(
                 f"{model.theorem.name} pads its inputs: a word of length {n} has {len(prompt.tokens)} positions",
-                hint=Remedy("leave out --from-weights: its certificate counts them", from_weights=False),
+                hint=FixHint("leave out --from-weights: its certificate counts them", from_weights=False),
             )
         yield tuple(prompt.tokens)
 
 
-def _runs(model: Model, n: int) -> Iterator[tuple[str, ...]]:
+def _run_prefixes(model: Model, n: int) -> Iterator[tuple[str, ...]]:
     """The beginnings of runs on words of up to n letters; each once."""
     codec, found = model.codec, dict[tuple[str, ...], None]()
     for length in range(n + 2):

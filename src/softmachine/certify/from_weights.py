@@ -15,24 +15,36 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, isfinite
 
-from softmachine.certify.denominators import Gaps, exact_heads, require_hard, step_after_errors, uniform
-from softmachine.certify.exhaustive import Inputs, Observed, agrees, all_sequences, observe
-from softmachine.certify.theorem26 import Theorem26, theorem26
-from softmachine.certify.tie_breaking import slope, untied
+from softmachine.certify.denominators import (
+    GapAnalysis,
+    find_step_after_errors,
+    heads_without_errors,
+    is_uniform_average,
+    require_hard_attention,
+)
+from softmachine.certify.exhaustive import (
+    ExhaustiveObservation,
+    InputsByLength,
+    find_disagreement,
+    iterate_sequences,
+    observe_all_inputs,
+)
+from softmachine.certify.theorem26 import SharpnessBound, bound_sharpness
+from softmachine.certify.tie_breaking import break_ties_in_weights, tie_breaking_slope
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.support.notebook_html import html_table
-from softmachine.support.text import many
-from softmachine.transformer.attention import softmax
-from softmachine.transformer.weights import Head, Layer, Transformer, digest
+from softmachine.support.text import pluralize
+from softmachine.transformer.attention import softmax_weighting
+from softmachine.transformer.weights import Head, Layer, Transformer, compute_digest
 
-MOST_INPUTS = 2_000
+MAX_INPUTS = 2_000
 """Limit of the number of inputs that are all run; above, the bounds come from denominators."""
-MOST_SHARPNESS = 4096
+MAX_SHARPNESS = 4096
 """No scaled gap larger than this is tried on every input; float64 has no use for one above 745."""
 
 
 @dataclass(frozen=True)
-class HeadGap:
+class HeadSummary:
     """What is known of a head.
 
     Args:
@@ -69,19 +81,19 @@ class WeightCertificate:
 
     length: int
     inputs: int | None
-    rows: tuple[HeadGap, ...]
-    largest: Fraction
+    rows: tuple[HeadSummary, ...]
+    largest_activation: Fraction
     margin: Fraction
     sharpness: int
-    theorem: Theorem26
-    why: str | None
-    hard: str
-    soft: str
+    theorem: SharpnessBound
+    failure: str | None
+    hard_digest: str
+    soft_digest: str
 
     @property
     def holds(self) -> bool:
         """Whether softmax decides as hard attention does."""
-        return self.why is None
+        return self.failure is None
 
     @property
     def gap(self) -> Fraction | None:
@@ -94,14 +106,14 @@ class WeightCertificate:
         return None if self.gap is None else float(self.gap) / self.sharpness
 
     @property
-    def claim(self) -> str:
+    def describe_claim(self) -> str:
         """What it is about."""
-        how = "from denominators" if self.inputs is None else f"{many(self.inputs, 'input')}, all run"
-        positions = many(self.length + 1, "position")
+        how = "from denominators" if self.inputs is None else f"{pluralize(self.inputs, 'input')}, all run"
+        positions = pluralize(self.length + 1, "position")
         return f"certificate from weights for up to {positions} ({how}), scale {self.sharpness} / gap"
 
     @property
-    def table(self) -> list[list[str]]:
+    def format_table(self) -> list[list[str]]:
         """What is known of the heads, for people; the first line has the titles."""
         rows = [
             [str(row.layer), row.head, row.kind, "–" if row.gap is None else str(row.gap), str(row.scale)]
@@ -110,9 +122,9 @@ class WeightCertificate:
         return [["layer", "head", "kind", "gap", "scale"], *rows]
 
     @property
-    def result(self) -> str:
+    def describe_result(self) -> str:
         """What it comes to."""
-        return "softmax decides as hard attention does" if self.holds else f"fails: {self.why}"
+        return "softmax decides as hard attention does" if self.holds else f"fails: {self.failure}"
 
     def to_json(self) -> dict[str, object]:
         """As plain data."""
@@ -123,30 +135,30 @@ class WeightCertificate:
             "temperature": self.temperature,
             "theorem_sharpness": self.theorem.sharpness if isfinite(self.theorem.sharpness) else None,
             "gap": None if self.gap is None else str(self.gap),
-            "largest": str(self.largest),
+            "largest": str(self.largest_activation),
             "margin": str(self.margin),
-            "heads": [dict(zip(self.table[0], row, strict=True)) for row in self.table[1:]],
+            "heads": [dict(zip(self.format_table[0], row, strict=True)) for row in self.format_table[1:]],
             "holds": self.holds,
-            "why": self.why,
-            "digests": {"hard": self.hard, "soft": self.soft},
+            "why": self.failure,
+            "digests": {"hard": self.hard_digest, "soft": self.soft_digest},
         }
 
     def __str__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
-        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table] if self.rows else []
+        widths = [max(map(len, column)) for column in zip(*self.format_table, strict=True)]
+        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.format_table] if self.rows else []
         least = "is" if self.inputs else "≥"
         chooses = "no head chooses" if self.gap is None else f"γ(n) {least} {self.gap}"
-        lines.append(f"{chooses}, x_max(n) is {self.largest}, margin of the logits {least} {self.margin}")
-        lines.append(self.theorem.beside(self.sharpness))
-        return "\n  ".join([self.claim, *lines, self.result])
+        lines.append(f"{chooses}, x_max(n) is {self.largest_activation}, margin of the logits {least} {self.margin}")
+        lines.append(self.theorem.describe_requirement(self.sharpness))
+        return "\n  ".join([self.describe_claim, *lines, self.describe_result])
 
     def _repr_html_(self) -> str:
-        head, *rows = self.table
-        return html_table(rows, f"{self.claim}; {self.result}", head=head)
+        head, *rows = self.format_table
+        return html_table(rows, f"{self.describe_claim}; {self.describe_result}", head=head)
 
 
 def certify_weights(
-    transformer: Transformer, length: int, sharpness: int | None = None, inputs: Inputs | None = None
+    transformer: Transformer, length: int, sharpness: int | None = None, inputs: InputsByLength | None = None
 ) -> WeightCertificate:
     """The certificate of a transformer with hard attention, from its weights alone.
 
@@ -163,7 +175,7 @@ def certify_weights(
 
 
 def soften_weights(
-    transformer: Transformer, length: int, sharpness: int | None = None, inputs: Inputs | None = None
+    transformer: Transformer, length: int, sharpness: int | None = None, inputs: InputsByLength | None = None
 ) -> tuple[Transformer, WeightCertificate]:
     """The softmax transformer, and the certificate that it decides as the hard one does; see :func:`certify_weights`.
 
@@ -172,60 +184,60 @@ def soften_weights(
     """
     softening = _Softening(transformer, length, inputs)
     certificate = softening.certificate(sharpness)
-    if certificate.why:
-        raise ConstructionError(f"the certificate does not hold: {certificate.why}")
+    if certificate.failure:
+        raise ConstructionError(f"the certificate does not hold: {certificate.failure}")
     return softening.soft(certificate.sharpness), certificate
 
 
 class _Softening:
     """A transformer on its way from hard to soft."""
 
-    def __init__(self, transformer: Transformer, length: int, inputs: Inputs | None) -> None:
+    def __init__(self, transformer: Transformer, length: int, inputs: InputsByLength | None) -> None:
         if length < 0:
             raise UsageError(f"there is no input of length {length}")
-        require_hard(transformer)
+        require_hard_attention(transformer)
         self.hard, self.length = transformer, length
-        self.inputs = inputs or all_sequences(transformer)
-        _ = self.found  # raises an error with a better message than the next line would
+        self.inputs = inputs or iterate_sequences(transformer)
+        _ = self.find_gap  # raises an error with a better message than the next line would
         self.kinds = {head: self._kind(head) for head in transformer.heads}
         self.slopes = {
-            head: slope(head, self.found[head] or Fraction(1), length)
+            head: tie_breaking_slope(head, self.find_gap[head] or Fraction(1), length)
             for head in transformer.heads
-            if head.weighting.unique
+            if head.weighting.is_unique_hard
         }
-        self.untied = untied(transformer, self.slopes)
+        self.untied = break_ties_in_weights(transformer, self.slopes)
 
     @cached_property
-    def few(self) -> bool:
+    def has_few_inputs(self) -> bool:
         """Whether there are so few inputs that all are run."""
         count = 0
         for n in range(self.length + 1):
             for _ in self.inputs(n):
                 count += 1
-                if count > MOST_INPUTS:
+                if count > MAX_INPUTS:
                     return False
         return True
 
     @cached_property
-    def observed(self) -> Observed:
+    def observed(self) -> ExhaustiveObservation:
         """What all inputs show."""
-        return observe(self.hard, self.inputs, self.length)
+        return observe_all_inputs(self.hard, self.inputs, self.length)
 
     @cached_property
-    def bounds(self) -> list[Gaps]:
+    def bounds(self) -> list[GapAnalysis]:
         """What denominators tell, length by length."""
         try:
-            return [Gaps(self.hard, n) for n in range(self.length + 1)]
+            return [GapAnalysis(self.hard, n) for n in range(self.length + 1)]
         except ConstructionError as error:
             most = (
-                f"there are more than {MOST_INPUTS:,} inputs of up to {self.length + 1} positions, and {error.message}"
+                f"there are more than {MAX_INPUTS:,} inputs of up to {self.length + 1} positions, and {error.message}"
             )
             raise ConstructionError(most, hint=error.hint) from None
 
     @cached_property
-    def found(self) -> Mapping[Head, Fraction | None]:
+    def find_gap(self) -> Mapping[Head, Fraction | None]:
         """The gap of the scores that differ, of every head; None if none do."""
-        if self.few:
+        if self.has_few_inputs:
             return {head: seen.gap for head, seen in self.observed.heads.items()}
         gaps: dict[Head, Fraction | None] = dict.fromkeys(self.hard.heads)
         for bound in self.bounds:
@@ -236,7 +248,7 @@ class _Softening:
     @cached_property
     def margin(self) -> Fraction:
         """By how much the largest logit exceeds the others, where it does."""
-        found = self.observed.margin if self.few else min(bound.margin for bound in self.bounds)
+        found = self.observed.margin if self.has_few_inputs else min(bound.margin for bound in self.bounds)
         return Fraction(1) if found is None else found
 
     def _kind(self, head: Head) -> str:
@@ -245,14 +257,14 @@ class _Softening:
         Raises:
             ConstructionError: If it takes means of keys that tie, and errors would make these uneven.
         """
-        if head.weighting.unique:
+        if head.weighting.is_unique_hard:
             return str(head.weighting)
-        if uniform(head):
+        if is_uniform_average(head):
             return "uniform"
-        tie = self.observed.heads[head].tie if self.few else "somewhere"
+        tie = self.observed.heads[head].tie if self.has_few_inputs else "somewhere"
         if tie is None:
             return "tieless"
-        if head in exact_heads(self.hard, self.length):
+        if head in heads_without_errors(self.hard, self.length):
             return "ties, no errors"
         raise ConstructionError(
             f"head {head.name!r} is neither uniform nor tieless: {tie} tie, and softmax before it makes errors",
@@ -261,14 +273,14 @@ class _Softening:
 
     def gap(self, head: Head) -> Fraction | None:
         """The gap of a head's scores once ties are broken; None if it does not choose."""
-        return abs(self.slopes[head]) if head in self.slopes else self.found[head]
+        return abs(self.slopes[head]) if head in self.slopes else self.find_gap[head]
 
     def soft(self, sharpness: int) -> Transformer:
         """The transformer with softmax in place of hard attention."""
         gaps = dict(zip(self.untied.heads, map(self.gap, self.hard.heads), strict=True))
 
         def softened(layer: Layer) -> Layer:
-            heads = (replace(h, weighting=softmax(_scale(gaps[h], sharpness))) for h in layer.heads)
+            heads = (replace(h, weighting=softmax_weighting(_gap_to_scale(gaps[h], sharpness))) for h in layer.heads)
             return replace(layer, heads=tuple(heads))
 
         blocks = (replace(block, layers=tuple(map(softened, block.layers))) for block in self.untied.blocks)
@@ -277,49 +289,51 @@ class _Softening:
     def certificate(self, sharpness: int | None) -> WeightCertificate:
         """The certificate; without a sharpness, for the smallest that does."""
         gaps = [gap for gap in map(self.gap, self.hard.heads) if gap is not None]
-        theorem = theorem26(self.untied, self.length, self.length + 1, min(gaps, default=Fraction(1)), self.margin)
-        if step_after_errors(self.hard, self.length):
+        theorem = bound_sharpness(
+            self.untied, self.length, self.length + 1, min(gaps, default=Fraction(1)), self.margin
+        )
+        if find_step_after_errors(self.hard, self.length):
             theorem = replace(theorem, sharpness=inf)
         chosen = self._smallest(theorem) if sharpness is None else sharpness
         return WeightCertificate(
             self.length,
-            self.observed.count if self.few else None,
+            self.observed.count if self.has_few_inputs else None,
             tuple(self._row(head, layer, chosen) for layer, head in self._heads()),
-            largest_entry(self.hard, self.length),
+            max_initial_activation(self.hard, self.length),
             self.margin,
             chosen,
             theorem,
             self._problem(chosen, theorem),
-            digest(self.hard),
-            digest(self.soft(chosen)),
+            compute_digest(self.hard),
+            compute_digest(self.soft(chosen)),
         )
 
     def _heads(self) -> list[tuple[int, Head]]:
         return [(number, head) for number, layer in enumerate(self.hard.layers, 1) for head in layer.heads]
 
-    def _row(self, head: Head, layer: int, sharpness: int) -> HeadGap:
+    def _row(self, head: Head, layer: int, sharpness: int) -> HeadSummary:
         gap = self.gap(head)
-        return HeadGap(head.name, layer, self.kinds[head], gap, _scale(gap, sharpness))
+        return HeadSummary(head.name, layer, self.kinds[head], gap, _gap_to_scale(gap, sharpness))
 
-    def _problem(self, sharpness: int, theorem: Theorem26) -> str | None:
+    def _problem(self, sharpness: int, theorem: SharpnessBound) -> str | None:
         """Why this sharpness is not certified; None if it is."""
-        if self.few:
-            return agrees(self.soft(sharpness), self.inputs, self.length, self.observed)
+        if self.has_few_inputs:
+            return find_disagreement(self.soft(sharpness), self.inputs, self.length, self.observed)
         if sharpness < theorem.sharpness:
             return f"Theorem 26 asks for {theorem.sharpness:.1f}, and there are too many inputs to run them all"
         return None
 
-    def _smallest(self, theorem: Theorem26) -> int:
+    def _smallest(self, theorem: SharpnessBound) -> int:
         """The smallest sharpness with which all inputs come out the same, by doubling and halving; or Theorem 26's."""
-        if not self.few:
+        if not self.has_few_inputs:
             if not isfinite(theorem.sharpness):
                 raise ConstructionError("the bounds of Theorem 26 are beyond floats: no temperature is certified")
             return max(1, ceil(theorem.sharpness))
         low, high = 0, 1
         while (problem := self._problem(high, theorem)) is not None:
             low, high = high, 2 * high
-            if high > MOST_SHARPNESS:
-                step = step_after_errors(self.hard, self.length)
+            if high > MAX_SHARPNESS:
+                step = find_step_after_errors(self.hard, self.length)
                 more = f" (unit {step!r} is a step, which an error of any size can turn over)" if step else ""
                 raise ConstructionError(f"no temperature is certified for length {self.length}: {problem}{more}")
         while high - low > 1:
@@ -328,7 +342,7 @@ class _Softening:
         return high
 
 
-def largest_entry(transformer: Transformer, length: int) -> Fraction:
+def max_initial_activation(transformer: Transformer, length: int) -> Fraction:
     """x_max(n): the largest entry of an initial activation of an input up to this length, and at least 1."""
     tokens = [dict(row) for row in transformer.embedding.rows]
     rows = list(zip(transformer.features, transformer.position_embedding.rows, strict=True))
@@ -346,5 +360,5 @@ def largest_entry(transformer: Transformer, length: int) -> Fraction:
     return largest
 
 
-def _scale(gap: Fraction | None, sharpness: int) -> Fraction:
+def _gap_to_scale(gap: Fraction | None, sharpness: int) -> Fraction:
     return Fraction(1) if gap is None else sharpness / gap

@@ -14,15 +14,15 @@ from typing import Any
 from softmachine.certify.certificate import Certificate, certify
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
-from softmachine.engines.inputs import Word, words_of
+from softmachine.engines.inputs import Word, iterate_words
 from softmachine.ir.interpreter import evaluate
 from softmachine.ir.primitives import Attention
 from softmachine.ir.program import Program
-from softmachine.ir.signal import inputs_first
-from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, Remedy
-from softmachine.support.text import many
+from softmachine.ir.signal import topological_order
+from softmachine.support.errors import BrokenPromiseError, ConstructionError, ContextTooShortError, FixHint
+from softmachine.support.text import pluralize
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
-from softmachine.transformer.weights import digest
+from softmachine.transformer.weights import compute_digest
 
 MAX_WORK = 500_000
 """Scores and forms that are evaluated on all short inputs, and as many on random ones: about a second each."""
@@ -54,7 +54,7 @@ class PromiseTest:
 
     def __str__(self) -> str:
         every = f"all up to length {self.complete}, " if self.complete >= 0 else ""
-        tried = many(self.short + self.sampled, "input")
+        tried = pluralize(self.short + self.sampled, "input")
         return f"promises evaluated exactly on {tried}: {every}{self.sampled} at random up to length {self.longest}"
 
 
@@ -66,10 +66,10 @@ def certify_model(model: Model, length: int, sharpness: int | None = None) -> Ce
         ConstructionError: If the weights are others, or no sharpness is certified.
     """
     require_theorem_weights(model)
-    return certify_theorem(model, length, sharpness)
+    return certify_theorem_program(model, length, sharpness)
 
 
-def certify_theorem(model: Model, length: int, sharpness: int | None = None) -> Certificate:
+def certify_theorem_program(model: Model, length: int, sharpness: int | None = None) -> Certificate:
     """The certificate of what a model's theorem makes of its source, whatever the weights of the model are.
 
     Raises:
@@ -77,7 +77,7 @@ def certify_theorem(model: Model, length: int, sharpness: int | None = None) -> 
         ConstructionError: If no sharpness is certified.
     """
     tested = check_plugin_promises(model, length)
-    program = model.theorem.signals(model.codec, model.theorem.certified)
+    program = model.theorem.signals(model.codec, model.theorem.certified_variant)
     return replace(certify(program, length, sharpness), promises=tested)
 
 
@@ -90,7 +90,7 @@ def check_plugin_promises(model: Model, length: int) -> PromiseTest | None:
     theorem = model.theorem
     if theorem.is_bundled or "hard" not in theorem.attentions:
         return None
-    return check_promises(theorem.signals(model.codec, theorem.certified), model.codec, length)
+    return check_promises(theorem.signals(model.codec, theorem.certified_variant), model.codec, length)
 
 
 def require_theorem_weights(model: Model) -> None:
@@ -99,15 +99,15 @@ def require_theorem_weights(model: Model) -> None:
     Raises:
         ConstructionError: If they are others: promises about them are unknown.
     """
-    theorem, found = model.theorem, digest(model.weights)
-    for attention in dict.fromkeys((*theorem.attentions, theorem.certified)):
+    theorem, found = model.theorem, compute_digest(model.weights)
+    for attention in dict.fromkeys((*theorem.attentions, theorem.certified_variant)):
         weights = compile_program(theorem.signals(model.codec, attention))
-        if weights.attention == "hard" and digest(weights) == found:
+        if weights.attention == "hard" and compute_digest(weights) == found:
             return
     raise ConstructionError(
         f"the weights of {model.name!r} are not those that the theorem {theorem.name} compiles: its certificate would "
         "be about other weights",
-        hint=Remedy("certify the weights themselves: {}, or soften(model.weights, …) in Python", from_weights=True),
+        hint=FixHint("certify the weights themselves: {}, or soften(model.weights, …) in Python", from_weights=True),
     )
 
 
@@ -121,11 +121,11 @@ def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseT
     """
     only = codec.input_length
     sizes = range(min(MAX_SHORT, length) + 1) if only is None else range(only, only + 1)
-    nodes = list(inputs_first(program.logits.forms))
+    nodes = list(topological_order(program.logits.forms))
     heads = sum(isinstance(node, Attention) for node in nodes)
     longest = 0
     counts = []
-    for words in (words_of(codec, sizes), _random_words(codec, min(length, MAX_RANDOM) if only is None else only)):
+    for words in (iterate_words(codec, sizes), _random_words(codec, min(length, MAX_RANDOM) if only is None else only)):
         work, count = 0, 0
         for word in words:
             positions = _check_word(program, codec, word, length)
@@ -156,11 +156,11 @@ def _check_word(program: Program, codec: Codec[Any], word: Word, length: int) ->
             logits = evaluate(program.logits, tokens, n)
             for i, wanted in expected.items():
                 _check_margin(program, i, wanted, logits[i])
-    except OutgrownError:
+    except ContextTooShortError:
         return 0
     except ConstructionError as error:
         hint = "a certificate would be false: state what holds, or change the signals so that it does"
-        raise BrokenPromiseError(f"on the input {codec.text_of(word)!r}: {error.message}", hint=hint) from None
+        raise BrokenPromiseError(f"on the input {codec.format_input(word)!r}: {error.message}", hint=hint) from None
     return positions
 
 

@@ -28,7 +28,7 @@ all p that has its maximum where p = 1/(1 + √r), and there it is (√r - 1)/(�
 moves the mean by at most W · D more; errors of values go through a mean unchanged. ∎
 
 A larger scale makes W smaller, and ties more uneven. So there is a best scale, and errors of scores so large that none
-does: :func:`sharpness_for_ties`.
+does: :func:`choose_tie_sharpness`.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
-from softmachine.ir.primitives import Attention, Fall, Loop, Named, Position, Token, Unit, outside_loops
+from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
 from softmachine.ir.program import Program
-from softmachine.ir.signal import Affine, Node, inputs_first
+from softmachine.ir.signal import Affine, Node, topological_order
 from softmachine.support.errors import ConstructionError
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import Feature, I
 
-Tail = Callable[[float], float]
+TailBound = Callable[[float], float]
 """From a scaled gap λ(g - 2δ) to a bound of the weight on keys that do not tie."""
-USELESS = 0.5
+MAX_USEFUL_ERROR = 0.5
 """A bound of a mean, per difference of its values, that is too weak to use."""
 
 
-def uneven(doubt: float) -> float:
+def bound_tie_error(doubt: float) -> float:
     """How far a mean over tied keys can move, per difference of their values, if scaled scores are in doubt by this."""
     return math.tanh(doubt / 2)
 
 
-def sharpness_for_ties(most: int, share: float, tail: Tail) -> Fraction | None:
+def choose_tie_sharpness(most: int, share: float, tail: TailBound) -> Fraction | None:
     """The scaled gap λg for a mean over tied keys: of ``most``, its half, its quarter and so on, what does best.
 
     Halves are near enough to the best scale, since the part that grows with the scale is at most proportional to it,
@@ -75,29 +75,29 @@ def sharpness_for_ties(most: int, share: float, tail: Tail) -> Fraction | None:
     if not share:
         return Fraction(most)
     tried = [Fraction(most, 2**k) for k in range(most.bit_length())]
-    bounds = {t: uneven(float(t) * share) + tail(float(t) * (1 - 2 * share)) for t in tried}
+    bounds = {t: bound_tie_error(float(t) * share) + tail(float(t) * (1 - 2 * share)) for t in tried}
     best = min(tried, key=bounds.__getitem__)
-    return best if bounds[best] < USELESS else None
+    return best if bounds[best] < MAX_USEFUL_ERROR else None
 
 
 TOLERANCE = 0.25
 """A rounding gadget takes away errors up to this (Lemma 9)."""
-_UP = 1 + 2.0**-40
+_ROUND_UP = 1 + 2.0**-40
 """Bounds are computed in floats; this makes up for their rounding."""
 
-_DEEP = 700.0
+_MAX_EXPONENT = 700.0
 """The exponential of minus this is the smallest weight that is distinguished from 0."""
 
-LEMMAS = {Fall.FLAT: "Lemma 33", Fall.LINEAR: "Lemma 6", Fall.QUADRATIC: "Lemma 7"}
+LEMMAS = {ScoreDecay.FLAT: "Lemma 33", ScoreDecay.LINEAR: "Lemma 6", ScoreDecay.QUADRATIC: "Lemma 7"}
 """What bounds the weight on wrong keys. Lemma 8 makes scores that fall as Lemma 6 wants, by a term that breaks ties."""
-TIES = "tie bound"
+TIE_BOUND = "tie bound"
 """Our own lemma, not the paper's: it also bounds how unevenly keys are weighed that should tie, see :mod:`.ties`."""
-EXACT = "exact"
+EXACT_LABEL = "exact"
 """In place of a lemma: uniform attention is the same hard and soft."""
 
 
 @dataclass(frozen=True)
-class HeadRow:
+class HeadErrorBound:
     """The error budget of one head.
 
     Args:
@@ -139,7 +139,7 @@ def _formula(number: Fraction | Feature | None) -> str:
 
 
 @dataclass(frozen=True)
-class Budget:
+class ErrorBudget:
     """The error of every head and of the logits.
 
     Args:
@@ -149,10 +149,10 @@ class Budget:
         own: The scaled gap of heads that take means; it is smaller than that of others where they do better so.
     """
 
-    rows: tuple[HeadRow, ...]
+    rows: tuple[HeadErrorBound, ...]
     margin: float
     failure: str | None
-    own: Mapping[Node, Fraction] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
+    own_sharpness: Mapping[Node, Fraction] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
 
     @property
     def holds(self) -> bool:
@@ -160,30 +160,30 @@ class Budget:
         return self.failure is None and self.margin > 0
 
     @property
-    def why(self) -> str:
+    def explain_failure(self) -> str:
         """Why it does not hold."""
         return self.failure or f"the margin of the logits is {self.margin:.3g}"
 
 
-def budget(program: Program, length: int, sharpness: int) -> Budget:
+def compute_budget(program: Program, length: int, sharpness: int) -> ErrorBudget:
     """The budget of a program with hard attention, when its heads get softmax with ``sharpness`` as scaled gap.
 
     Args:
         program: The signals, with gaps promised at every head.
         length: n: the largest number of positions after position 0, if the program is not padded.
         sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose scores
-            have errors may have less, see :func:`.ties.sharpness_for_ties`.
+            have errors may have less, see :func:`.ties.choose_tie_sharpness`.
     """
-    return _Ledger(program, length, sharpness).settle()
+    return _ErrorAnalysis(program, length, sharpness).run()
 
 
 @lru_cache(maxsize=1024)
-def least_gap(gap: Fraction | Feature, length: int) -> Fraction:
+def min_gap(gap: Fraction | Feature, length: int) -> Fraction:
     """The smallest gap at any position of an input of this length."""
-    return gap if isinstance(gap, Fraction) else gap.least(length)
+    return gap if isinstance(gap, Fraction) else gap.minimum(length)
 
 
-def is_uniform(node: Attention) -> bool:
+def scores_are_uniform(node: Attention) -> bool:
     """Whether a head scores all keys alike, so that it is the same hard and soft."""
     return not node.query and node.bias is None
 
@@ -194,55 +194,59 @@ def require_average_hard(node: Attention) -> None:
     Raises:
         ConstructionError: If it has a temperature already, or takes one of several best keys (see :mod:`.tieless`).
     """
-    if node.weighting.choice is not Choice.AVERAGE and not (is_uniform(node) and not node.weighting.hard):
+    if node.weighting.kind is not AttentionKind.AVERAGE and not (
+        scores_are_uniform(node) and not node.weighting.is_hard
+    ):
         raise ConstructionError(
             f"head {node.name!r} is {node.weighting}, and certificates are only for hard attention",
             hint="give it hard attention, and promise the gap of its scores",
         )
 
 
-class _BrokenError(Exception):
+class _BudgetExceededError(Exception):
     """The budget breaks down here."""
 
 
-class _Ledger:
+class _ErrorAnalysis:
     def __init__(self, program: Program, length: int, sharpness: int) -> None:
         self.program = program
         self.length = length
-        self.positions = program.positions or length + 1
+        self.positions = program.position_count or length + 1
         self.sharpness = sharpness
         self.errors: dict[Node, tuple[float, ...]] = {}
-        self.rows: dict[Node, HeadRow] = {}
+        self.rows: dict[Node, HeadErrorBound] = {}
         self.own: dict[Node, Fraction] = {}
 
-    def settle(self) -> Budget:
+    def run(self) -> ErrorBudget:
         if self.program.margin is None:
             raise ConstructionError(f"{self.program.name!r} does not say by how much its logits differ")
         try:
-            self.follow(self.program.logits.forms)
+            self.propagate(self.program.logits.forms)
             worst = max(map(self.of_form, self.program.logits.forms), default=0.0)
-        except _BrokenError as broken:
-            return Budget(tuple(self.rows.values()), 0.0, str(broken), own=self.own)
-        return Budget(tuple(self.rows.values()), float(self.program.margin) - 2 * worst * _UP, None, own=self.own)
+        except _BudgetExceededError as broken:
+            return ErrorBudget(tuple(self.rows.values()), 0.0, str(broken), own_sharpness=self.own)
+        return ErrorBudget(
+            tuple(self.rows.values()), float(self.program.margin) - 2 * worst * _ROUND_UP, None, own_sharpness=self.own
+        )
 
-    def follow(self, forms: tuple[Affine, ...]) -> None:
+    def propagate(self, forms: tuple[Affine, ...]) -> None:
         """The errors of all that forms depend on; what loops carry is known, and a loop's body is its own affair."""
-        for node in inputs_first(forms, outside_loops, self.errors):
+        for node in topological_order(forms, inputs_outside_loops, self.errors):
             self.errors[node] = self.of_node(node)
 
     def of_form(self, form: Affine) -> float:
         """The error of an affine form: constants have none."""
-        return sum(abs(float(factor)) * self.errors[node][k] for (node, k), factor in form.terms.items()) * _UP
+        return sum(abs(float(factor)) * self.errors[node][k] for (node, k), factor in form.terms.items()) * _ROUND_UP
 
     def size(self, form: Affine) -> float:
         """The largest absolute value that a form can have, with hard attention."""
-        kind = form.kind
-        return float(max(abs(kind.low.at(self.positions)), abs(kind.high.at(self.positions)))) * _UP
+        kind = form.value_range
+        return float(max(abs(kind.low.at(self.positions)), abs(kind.high.at(self.positions)))) * _ROUND_UP
 
     def of_node(self, node: Node) -> tuple[float, ...]:
         match node:
             case Token() | Position():
-                return (0.0,) * len(node.kinds)
+                return (0.0,) * len(node.ranges)
             case Unit(activation="relu"):
                 return tuple(map(self.of_form, node.forms))
             case Unit():
@@ -259,9 +263,9 @@ class _Ledger:
         """Turn by turn, until a turn ends with the errors that it began with: then all others do."""
         outside = self.errors
         carried = tuple(map(self.of_form, node.initial))
-        for _ in range(node.turns(self.length)):
+        for _ in range(node.count_iterations(self.length)):
             self.errors = {**outside, node.carried: carried}
-            self.follow(node.body)
+            self.propagate(node.body)
             before, carried = carried, tuple(map(self.of_form, node.body))
             if carried == before:
                 break
@@ -271,57 +275,65 @@ class _Ledger:
     def step(self, node: Unit) -> tuple[float, ...]:
         worst = max(map(self.of_form, node.forms), default=0.0)
         if worst > 0:
-            raise _BrokenError(f"{node.activation} {node.name!r} reads a number with an error of {worst:.2g}")
-        return (0.0,) * len(node.kinds)
+            raise _BudgetExceededError(f"{node.activation} {node.name!r} reads a number with an error of {worst:.2g}")
+        return (0.0,) * len(node.ranges)
 
     def named(self, node: Named) -> tuple[float, ...]:
         if not node.restores:
             return tuple(map(self.of_form, node.forms))
         worst = max(map(self.of_form, node.restores))
-        if worst > TOLERANCE - float(self.program.spare):
-            spared = f", of which {self.program.spare} is spared for small formats" if self.program.spare else ""
-            raise _BrokenError(f"{node.name!r} rounds away errors up to 1/4{spared}, but the error is {worst:.2g}")
-        return (0.0,) * len(node.kinds)
+        if worst > TOLERANCE - float(self.program.spare_tolerance):
+            spared = (
+                f", of which {self.program.spare_tolerance} is spared for small formats"
+                if self.program.spare_tolerance
+                else ""
+            )
+            raise _BudgetExceededError(
+                f"{node.name!r} rounds away errors up to 1/4{spared}, but the error is {worst:.2g}"
+            )
+        return (0.0,) * len(node.ranges)
 
     def attention(self, node: Attention) -> tuple[float, ...]:
         require_average_hard(node)
         values = tuple(map(self.of_form, node.value))
-        if is_uniform(node):
+        if scores_are_uniform(node):
             worst = max(values, default=0.0)
-            self.note(node, HeadRow(node.name, EXACT, None, None, worst, worst))
+            self.record(node, HeadErrorBound(node.name, EXACT_LABEL, None, None, worst, worst))
             return values
         if node.gap is None:
             raise ConstructionError(f"head {node.name!r} does not say what gap its scores have")
-        gap = least_gap(node.gap, self.length)
-        doubt = self.score_error(node) if node.single else self.doubt_of_ties(node)
+        gap = min_gap(node.gap, self.length)
+        doubt = self.score_error(node) if node.single_key else self.doubt_of_ties(node)
         share = doubt / float(gap)
         if self.sharpness <= 0 or share >= 1 / 2:
-            raise _BrokenError(f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}")
-        sharpness = self.sharpness if node.single else float(self.sharpness_of_mean(node, share))
+            raise _BudgetExceededError(
+                f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}"
+            )
+        sharpness = self.sharpness if node.single_key else float(self.sharpness_of_mean(node, share))
         scaled = sharpness * (1 - 2 * share)
-        ties = 0.0 if node.single else uneven(sharpness * share)
+        ties = 0.0 if node.single_key else bound_tie_error(sharpness * share)
         result = tuple(
-            (error + self.leak(node, form, scaled, error) + ties * self.spread(form)) * _UP
+            (error + self.leak(node, form, scaled, error) + ties * self.spread(form)) * _ROUND_UP
             for form, error in zip(node.value, values, strict=True)
         )
-        lemma = TIES if ties else LEMMAS[node.fall]
+        lemma = TIE_BOUND if ties else LEMMAS[node.decay]
         read = max(map(self.of_form, (*node.query, *node.key, *node.value)), default=0.0)
-        self.note(node, HeadRow(node.name, lemma, node.gap, scaled, read, max(result, default=0.0)))
+        self.record(node, HeadErrorBound(node.name, lemma, node.gap, scaled, read, max(result, default=0.0)))
         return result
 
     def sharpness_of_mean(self, node: Attention, share: float) -> Fraction:
         """The scaled gap of a head that takes means; in a loop, the one of its first turn."""
         if node not in self.own:
-            chosen = sharpness_for_ties(self.sharpness, share, self.tail(node.fall))
+            chosen = choose_tie_sharpness(self.sharpness, share, self.tail(node.decay))
             if chosen is None:
-                raise _BrokenError(
+                raise _BudgetExceededError(
                     f"head {node.name!r} takes a mean of keys whose scores have errors up to {share:.2g} of the gap: "
                     f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little"
                 )
             self.own[node] = chosen
         return self.own[node]
 
-    def note(self, node: Attention, row: HeadRow) -> None:
+    def record(self, node: Attention, row: HeadErrorBound) -> None:
         """Of the turns of a loop, the worst is kept."""
         if node not in self.rows or row.error_out >= self.rows[node].error_out:
             self.rows[node] = row
@@ -332,12 +344,12 @@ class _Ledger:
         keys_exact = not any(map(self.of_form, node.key))
         for query, key in zip(node.query, node.key, strict=True):
             query_error, key_error = self.of_form(query), self.of_form(key)
-            if node.fall is Fall.QUADRATIC and keys_exact:
+            if node.decay is ScoreDecay.QUADRATIC and keys_exact:
                 # Scores at distance k differ by k² gaps, and errors of the query move that by so much times k.
                 total += query_error if self.is_position(key) else query_error * self.positions * 2
             else:
                 total += query_error * (self.size(key) + key_error) + self.size(query) * key_error
-        return total * _UP
+        return total * _ROUND_UP
 
     def doubt_of_ties(self, node: Attention) -> float:
         """How far errors can move a score, but for what they add to all scores of a query alike.
@@ -349,43 +361,43 @@ class _Ledger:
         for query, key in zip(node.query, node.key, strict=True):
             query_error, key_error = self.of_form(query), self.of_form(key)
             total += query_error * (self.spread(key) / 2 + key_error) + self.size(query) * key_error
-        return total * _UP
+        return total * _ROUND_UP
 
     def is_position(self, form: Affine) -> bool:
         return len(form.terms) == 1 and all(isinstance(node, Position) and node.feature == I for node, _ in form.terms)
 
     def spread(self, form: Affine) -> float:
         """How far two values of a form can be apart, with hard attention."""
-        kind = form.kind
+        kind = form.value_range
         return float(kind.high.at(self.positions) - kind.low.at(self.positions))
 
     def leak(self, node: Attention, value: Affine, scaled: float, error: float) -> float:
         """How much the weight on wrong keys can change a retrieved value."""
-        if node.fall is Fall.QUADRATIC and node.single and self.is_position(value):
+        if node.decay is ScoreDecay.QUADRATIC and node.single_key and self.is_position(value):
             # The value is the index itself: a key k places away is off by k.
             slope = abs(float(next(iter(value.terms.values()))))
-            return (sum(2 * k * _fallen(scaled * k * k) for k in self.near(scaled)) + self.far) * slope
-        return self.tail(node.fall)(scaled) * (self.spread(value) + 2 * error)
+            return (sum(2 * k * _decay(scaled * k * k) for k in self.near(scaled)) + self.far) * slope
+        return self.tail(node.decay)(scaled) * (self.spread(value) + 2 * error)
 
-    def tail(self, fall: Fall) -> Tail:
+    def tail(self, fall: ScoreDecay) -> TailBound:
         """From a scaled gap to a bound of the weight on wrong keys."""
         match fall:
-            case Fall.FLAT:
-                return lambda scaled: min(1.0, (self.positions - 1) * _fallen(scaled))
-            case Fall.LINEAR:
-                return lambda scaled: min(1.0, _fallen(scaled) / -math.expm1(-scaled))
-        return lambda scaled: min(1.0, sum(2 * _fallen(scaled * k * k) for k in self.near(scaled)) + self.far)
+            case ScoreDecay.FLAT:
+                return lambda scaled: min(1.0, (self.positions - 1) * _decay(scaled))
+            case ScoreDecay.LINEAR:
+                return lambda scaled: min(1.0, _decay(scaled) / -math.expm1(-scaled))
+        return lambda scaled: min(1.0, sum(2 * _decay(scaled * k * k) for k in self.near(scaled)) + self.far)
 
     def near(self, scaled: float) -> range:
         """The distances of keys whose weights are distinguished from 0."""
-        return range(1, min(self.positions, math.isqrt(int(_DEEP / scaled))) + 1)
+        return range(1, min(self.positions, math.isqrt(int(_MAX_EXPONENT / scaled))) + 1)
 
     @property
     def far(self) -> float:
         """A bound of what all further keys add: 2k e^-_DEEP for every distance k."""
-        return 2 * self.positions**2 * _fallen(_DEEP)
+        return 2 * self.positions**2 * _decay(_MAX_EXPONENT)
 
 
-def _fallen(exponent: float) -> float:
+def _decay(exponent: float) -> float:
     """e^-x, but never zero."""
-    return math.exp(-min(exponent, _DEEP))
+    return math.exp(-min(exponent, _MAX_EXPONENT))

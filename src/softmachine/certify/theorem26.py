@@ -18,7 +18,7 @@ from softmachine.transformer.weights import AffineMap, Layer, Matrix, Transforme
 
 
 @dataclass(frozen=True)
-class Theorem26:
+class SharpnessBound:
     """The bound of Theorem 26 for a transformer and a length.
 
     Args:
@@ -27,14 +27,16 @@ class Theorem26:
 
     sharpness: float
 
-    def beside(self, sharpness: float) -> str:
+    def describe_requirement(self, sharpness: float) -> str:
         """What the theorem asks for, in words, beside a scale that does."""
         if not math.isfinite(self.sharpness):
             return "Theorem 26 gives no temperature: there is a step, or its bounds are beyond floats"
         return f"Theorem 26 asks for scale {self.sharpness:.1f} / gap, {self.sharpness / sharpness:.1f} times as much"
 
 
-def theorem26(transformer: Transformer, length: int, positions: int, gap: Fraction, margin: Fraction) -> Theorem26:
+def bound_sharpness(
+    transformer: Transformer, length: int, positions: int, gap: Fraction, margin: Fraction
+) -> SharpnessBound:
     """The scaled gap that Theorem 26 asks for; a loop counts as the layers that it unrolls to.
 
     Args:
@@ -44,21 +46,23 @@ def theorem26(transformer: Transformer, length: int, positions: int, gap: Fracti
         gap: The smallest gap of any head's scores at that length.
         margin: By how much the right logit exceeds the others.
     """
-    bound = _input_bound(transformer, positions)
+    bound = _bound_inputs(transformer, positions)
     k1 = k2 = leak = 1.0
     depth = -1
-    for layer in _unrolled(transformer, length):
+    for layer in _iterate_layers(transformer, length):
         if not math.isfinite(bound):  # a long loop: the bounds are beyond floats
-            return Theorem26(math.inf)
+            return SharpnessBound(math.inf)
         constants = layer.constants(bound)
         k1, k2, leak = max(k1, constants.k1), max(k2, constants.k2), max(leak, constants.leak)
         bound = constants.bound
         depth += 1
-    last = min(float(gap) / (4 * k2), float(margin) / (4 * max(_norm(transformer.unembedding.weight), 1.0)), 1.0)
+    last = min(
+        float(gap) / (4 * k2), float(margin) / (4 * max(_operator_norm(transformer.unembedding.weight), 1.0)), 1.0
+    )
     if not last or not math.isfinite(leak + k1):
-        return Theorem26(math.inf)
+        return SharpnessBound(math.inf)
     logarithm = math.log(leak * positions) - math.log(last) + max(depth, 0) * math.log(2 * k1)
-    return Theorem26(2 * max(logarithm, 1.0))
+    return SharpnessBound(2 * max(logarithm, 1.0))
 
 
 @dataclass(frozen=True)
@@ -69,25 +73,25 @@ class _Constants:
     bound: float
 
 
-def _unrolled(transformer: Transformer, length: int) -> Iterator[_Layer]:
+def _iterate_layers(transformer: Transformer, length: int) -> Iterator[_LayerNorms]:
     """All layers, those of loops as often as they run."""
     for block in transformer.blocks:
-        layers = [_Layer.of(layer) for layer in block.layers]
-        for _ in range(block.count(length)):
+        layers = [_LayerNorms.of(layer) for layer in block.layers]
+        for _ in range(block.iterations(length)):
             yield from layers
 
 
 @dataclass(frozen=True)
-class _Map:
+class _MapNorms:
     """An affine map in the 1-norm: by how much it stretches, and what it adds."""
 
     norm: float
     bias: float
 
     @staticmethod
-    def of(affine: AffineMap) -> _Map:
+    def of(affine: AffineMap) -> _MapNorms:
         """The norms of a map."""
-        return _Map(_norm(affine.weight), sum(float(abs(b)) for b in affine.bias))
+        return _MapNorms(_operator_norm(affine.weight), sum(float(abs(b)) for b in affine.bias))
 
     def reach(self, bound: float) -> float:
         """A bound of the result."""
@@ -95,10 +99,10 @@ class _Map:
 
 
 @dataclass(frozen=True)
-class _Head:
-    query: _Map
-    key: _Map
-    value: _Map
+class _HeadNorms:
+    query: _MapNorms
+    key: _MapNorms
+    value: _MapNorms
     output: float
 
     def score_slope(self, bound: float) -> float:
@@ -108,21 +112,23 @@ class _Head:
 
 
 @dataclass(frozen=True)
-class _Layer:
+class _LayerNorms:
     """What the theorem has to know of a layer, in every turn of a loop."""
 
-    heads: tuple[_Head, ...]
-    first: _Map
-    second: _Map
+    heads: tuple[_HeadNorms, ...]
+    first: _MapNorms
+    second: _MapNorms
 
     @staticmethod
-    def of(layer: Layer) -> _Layer:
+    def of(layer: Layer) -> _LayerNorms:
         """The norms of a layer."""
         heads = tuple(
-            _Head(_Map.of(head.query), _Map.of(head.key), _Map.of(head.value), _norm(head.output))
+            _HeadNorms(
+                _MapNorms.of(head.query), _MapNorms.of(head.key), _MapNorms.of(head.value), _operator_norm(head.output)
+            )
             for head in layer.heads
         )
-        return _Layer(heads, _Map.of(layer.feed_forward.first), _Map.of(layer.feed_forward.second))
+        return _LayerNorms(heads, _MapNorms.of(layer.feed_forward.first), _MapNorms.of(layer.feed_forward.second))
 
     def constants(self, bound: float) -> _Constants:
         """What it does to bounds and errors."""
@@ -138,7 +144,7 @@ class _Layer:
         )
 
 
-def _norm(matrix: Matrix) -> float:
+def _operator_norm(matrix: Matrix) -> float:
     """The operator norm for the 1-norm: the largest sum of absolute values in a column."""
     columns = [Fraction(0)] * matrix.columns
     for _, column, value in matrix.entries():
@@ -146,7 +152,7 @@ def _norm(matrix: Matrix) -> float:
     return float(max(columns, default=Fraction(0)))
 
 
-def _input_bound(transformer: Transformer, count: int) -> float:
+def _bound_inputs(transformer: Transformer, count: int) -> float:
     tokens = max((sum(abs(value) for _, value in row) for row in transformer.embedding.rows), default=Fraction(0))
     positions = Fraction(0)
     for feature, row in zip(transformer.features, transformer.position_embedding.rows, strict=True):

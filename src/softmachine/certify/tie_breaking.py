@@ -25,16 +25,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from softmachine.ir.primitives import Attention, Fall, Loop, Position, position
+from softmachine.ir.primitives import Attention, Loop, Position, ScoreDecay, position
 from softmachine.ir.program import Program
-from softmachine.ir.signal import Affine, Node, Signal, inputs_first, rewritten
+from softmachine.ir.signal import Affine, Node, Signal, rewrite, topological_order
 from softmachine.support.errors import ConstructionError
-from softmachine.transformer.attention import AVERAGE_HARD, Choice
-from softmachine.transformer.features import INVERSE, LENGTH, NEXT, Feature, I, Monomial
+from softmachine.transformer.attention import AVERAGE_HARD, AttentionKind
+from softmachine.transformer.features import I_PLUS_ONE, N_PLUS_ONE, RECIPROCAL, Feature, I, Monomial
 from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 
 
-def tieless(program: Program) -> Program:
+def break_ties_in_program(program: Program) -> Program:
     """The same program with average-hard heads that have no ties in place of leftmost- and rightmost-hard ones.
 
     Needs: that each such head whose scores differ promises their gap. Costs: a component of its query and key, and one
@@ -43,52 +43,54 @@ def tieless(program: Program) -> Program:
     Raises:
         ConstructionError: If a head promises no gap of its scores, or no term is known for it; the message names it.
     """
-    nodes = list(inputs_first(program.logits.forms))
-    if not any(isinstance(node, Attention) and node.weighting.unique for node in nodes):
+    nodes = list(topological_order(program.logits.forms))
+    if not any(isinstance(node, Attention) and node.weighting.is_unique_hard for node in nodes):
         return program
-    reads_length = program.positions is None and any(map(_knows_length, nodes))
+    reads_length = program.position_count is None and any(map(_needs_length, nodes))
 
     def without_ties(_: Node, node: Node) -> Node:
-        if not isinstance(node, Attention) or not node.weighting.unique:
+        if not isinstance(node, Attention) or not node.weighting.is_unique_hard:
             return node
-        return _by_length(node) if reads_length else _by_position(node, program.positions)
+        return _add_length_ramp(node) if reads_length else _add_position_term(node, program.position_count)
 
-    return replace(program, logits=rewritten(program.logits, without_ties))
+    return replace(program, logits=rewrite(program.logits, without_ties))
 
 
-def _knows_length(node: Node) -> bool:
+def _needs_length(node: Node) -> bool:
     """Whether only an encoder, which reads its length, can compute it."""
     match node:
         case Attention():
-            return not node.mask.causal
+            return not node.mask.is_causal
         case Position():
             return node.feature.needs_length
         case Loop():
-            return isinstance(node.times, Feature) and node.times.needs_length
+            return isinstance(node.iterations, Feature) and node.iterations.needs_length
     return False
 
 
-def _by_length(node: Attention) -> Attention:
+def _add_length_ramp(node: Attention) -> Attention:
     """Lemma 8 (b) and (c): the ramp j/(n+1), of which all of it takes less than half of the gap."""
-    gap = _gap(node)
-    ramp = position(I * LENGTH**-1)
-    return _with_term(node, gap, ramp, rising=True, new_gap=gap * Fraction(1, 2) * LENGTH**-1, share=Fraction(1, 2))
+    gap = _score_gap(node)
+    ramp = position(I * N_PLUS_ONE**-1)
+    return _add_score_term(
+        node, gap, ramp, rising=True, new_gap=gap * Fraction(1, 2) * N_PLUS_ONE**-1, share=Fraction(1, 2)
+    )
 
 
-def _by_position(node: Attention, positions: int | None) -> Attention:
+def _add_position_term(node: Attention, positions: int | None) -> Attention:
     """Lemma 8 (a): the term 1/(j+1), of which all of it takes less than the gap."""
-    gap = _gap(node)
+    gap = _score_gap(node)
     if positions is None:
-        new_gap: Monomial = gap * NEXT**-2
+        new_gap: Monomial = gap * I_PLUS_ONE**-2
     else:
         new_gap = gap * Fraction(1, positions**2)
-    return _with_term(node, gap, position(INVERSE), rising=False, new_gap=new_gap, share=Fraction(1))
+    return _add_score_term(node, gap, position(RECIPROCAL), rising=False, new_gap=new_gap, share=Fraction(1))
 
 
-def _with_term(
+def _add_score_term(
     node: Attention, gap: Monomial, term: Signal, *, rising: bool, new_gap: Monomial, share: Fraction
 ) -> Attention:
-    later = node.weighting.choice is Choice.RIGHTMOST
+    later = node.weighting.kind is AttentionKind.RIGHTMOST
     sign = share if later == rising else -share
     plain = gap == Monomial(gap.factor)
     weight = Affine({}, gap.factor * sign) if plain else (position(gap) * sign).forms[0]
@@ -98,12 +100,12 @@ def _with_term(
         key=(*node.key, *term.forms),
         weighting=AVERAGE_HARD,
         gap=new_gap.factor if new_gap == Monomial(new_gap.factor) else new_gap,
-        single=True,
-        fall=Fall.LINEAR,
+        single_key=True,
+        decay=ScoreDecay.LINEAR,
     )
 
 
-def _gap(node: Attention) -> Monomial:
+def _score_gap(node: Attention) -> Monomial:
     """The gap of the scores that differ; any number will do where none do."""
     if not node.query and node.bias is None:
         return Monomial()
@@ -119,10 +121,10 @@ def _gap(node: Attention) -> Monomial:
     return node.gap
 
 
-COORDINATE = "position that breaks ties"
+TIE_BREAKING_COORDINATE = "position that breaks ties"
 
 
-def untied(transformer: Transformer, slopes: Mapping[Head, Fraction]) -> Transformer:
+def break_ties_in_weights(transformer: Transformer, slopes: Mapping[Head, Fraction]) -> Transformer:
     """The same transformer with average-hard heads that have no ties in place of some.
 
     Args:
@@ -138,7 +140,7 @@ def untied(transformer: Transformer, slopes: Mapping[Head, Fraction]) -> Transfo
     rows[features.index(I)][wide - 1] = Fraction(1)
     return replace(
         transformer,
-        coordinates=(*transformer.coordinates, COORDINATE),
+        coordinates=(*transformer.coordinates, TIE_BREAKING_COORDINATE),
         embedding=replace(transformer.embedding, columns=wide),
         features=features,
         position_embedding=Matrix.of(rows, wide),
@@ -146,27 +148,27 @@ def untied(transformer: Transformer, slopes: Mapping[Head, Fraction]) -> Transfo
             replace(block, layers=tuple(_layer(layer, slopes, wide) for layer in block.layers))
             for block in transformer.blocks
         ),
-        unembedding=_reading(transformer.unembedding, wide),
+        unembedding=_widen_inputs(transformer.unembedding, wide),
     )
 
 
-def slope(head: Head, gap: Fraction, length: int) -> Fraction:
+def tie_breaking_slope(head: Head, gap: Fraction, length: int) -> Fraction:
     """By how much the scores of a unique-hard head should rise with the position of the key."""
     size = gap / (2 * (length + 1))
-    return size if head.weighting.choice is Choice.RIGHTMOST else -size
+    return size if head.weighting.kind is AttentionKind.RIGHTMOST else -size
 
 
 def _layer(layer: Layer, slopes: Mapping[Head, Fraction], wide: int) -> Layer:
     forward = layer.feed_forward
-    second = AffineMap(_writing(forward.second.weight), (*forward.second.bias, Fraction(0)))
+    second = AffineMap(_widen_outputs(forward.second.weight), (*forward.second.bias, Fraction(0)))
     return Layer(
         tuple(_head(head, slopes.get(head), wide) for head in layer.heads),
-        replace(forward, first=_reading(forward.first, wide), second=second),
+        replace(forward, first=_widen_inputs(forward.first, wide), second=second),
     )
 
 
 def _head(head: Head, rises: Fraction | None, wide: int) -> Head:
-    query, key = _reading(head.query, wide), _reading(head.key, wide)
+    query, key = _widen_inputs(head.query, wide), _widen_inputs(head.key, wide)
     weighting = head.weighting
     if rises is not None:
         query = AffineMap(Matrix((*query.weight.rows, ()), wide), (*query.bias, rises))
@@ -176,17 +178,17 @@ def _head(head: Head, rises: Fraction | None, wide: int) -> Head:
         head,
         query=query,
         key=key,
-        value=_reading(head.value, wide),
-        output=_writing(head.output),
+        value=_widen_inputs(head.value, wide),
+        output=_widen_outputs(head.output),
         weighting=weighting,
     )
 
 
-def _reading(affine: AffineMap, wide: int) -> AffineMap:
+def _widen_inputs(affine: AffineMap, wide: int) -> AffineMap:
     """A map that reads the wider residual stream, and nothing of what is new."""
     return AffineMap(replace(affine.weight, columns=wide), affine.bias)
 
 
-def _writing(matrix: Matrix) -> Matrix:
+def _widen_outputs(matrix: Matrix) -> Matrix:
     """A matrix that writes to the wider residual stream, and nothing to what is new."""
     return Matrix((*matrix.rows, ()), matrix.columns)

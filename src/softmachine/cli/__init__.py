@@ -34,18 +34,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for variable in ONE_THREAD:  # before numpy is imported
         os.environ.setdefault(variable, "1")
     try:
-        from softmachine.cli.errors import guarded
+        from softmachine.cli.errors import run_guarded
 
         given = list(sys.argv[1:] if arguments is None else arguments)
-        status = guarded(lambda: _carry_out(given), given)
-        guarded(_warn, given)
+        status = run_guarded(lambda: _execute(given), given)
+        run_guarded(_warn_of_plugins, given)
         return status
     except KeyboardInterrupt:  # before the error reporter was imported
         print("interrupted", file=sys.stderr)
         return 130
 
 
-def _carry_out(arguments: list[str]) -> int:
+def _execute(arguments: list[str]) -> int:
     instruction = os.environ.get("_SOFTMACHINE_COMPLETE")
     if instruction:
         from softmachine.cli.completion import complete
@@ -59,11 +59,11 @@ def _carry_out(arguments: list[str]) -> int:
         return int(chosen.invoke(context) or 0)
 
 
-def _warn() -> int:
+def _warn_of_plugins() -> int:
     """Print a warning for each plug-in that cannot be used."""
     from softmachine.cli.output import Output
-    from softmachine.support.plugins import Shelf
+    from softmachine.support.plugins import Registry
 
-    while Shelf.problems:
-        Output().warn(f"warning: {Shelf.problems.pop(0)}")
+    while Registry.problems:
+        Output().warn(f"warning: {Registry.problems.pop(0)}")
     return 0

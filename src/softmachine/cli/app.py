@@ -14,12 +14,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from softmachine.cli.errors import CommandLineError
-from softmachine.cli.groups import grouped, options_of
+from softmachine.cli.errors import ClickError
+from softmachine.cli.groups import expand_group, group_values
 from softmachine.cli.options import Debug, Json, Quiet, Yes
 from softmachine.cli.output import Output
 from softmachine.support.argument_validation import MAX_INTEGER, require_in_range
-from softmachine.support.resources import consent
+from softmachine.support.resources import allow_expensive
 
 GROUPS = {
     "Start": ("zoo", "run", "show", "gallery"),
@@ -30,7 +30,7 @@ GROUPS = {
 }
 """The commands in the order and under the titles of the help; the module of a command has its name."""
 COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
-SHORT = ("reduce", "theorems", "zoo", "gallery", "atlas", "uniform", "bench")
+FAST_COMMANDS = ("reduce", "theorems", "zoo", "gallery", "atlas", "uniform", "bench")
 """Commands that are always fast. The others have --yes, without which they refuse work that takes very long."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -46,7 +46,7 @@ Panels = Mapping[str, tuple[str, ...]]
 """``PANELS`` of a command: titles of panels in the help, and the options in each; those in no panel come first."""
 
 
-class _Plain:
+class _CommandMixin:
     """Help without the types of arguments, and usage errors that carry the context of their command."""
 
     def get_help_option(self, ctx: Any) -> Any:
@@ -62,16 +62,16 @@ class _Plain:
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         try:
             return super().parse_args(ctx, args)  # type: ignore[misc]
-        except CommandLineError as error:
+        except ClickError as error:
             error.ctx = getattr(error, "ctx", None) or ctx
             raise
 
 
-class _Command(_Plain, TyperCommand):
+class _Command(_CommandMixin, TyperCommand):
     """A command."""
 
 
-class _Group(_Plain, TyperGroup):
+class _Group(_CommandMixin, TyperGroup):
     """All commands."""
 
 
@@ -95,7 +95,7 @@ def softmachine(
         print(context.get_help())
 
 
-def _with_output(carry_out: Callable[..., int | None], *, long: bool) -> Callable[..., int | None]:
+def _with_common_options(carry_out: Callable[..., int | None], *, long: bool) -> Callable[..., int | None]:
     """Convert a command to a function of options: groups become their options, ``output`` the common ones.
 
     A long command gets --yes as well. Estimates of time and memory are printed where progress is shown.
@@ -107,14 +107,14 @@ def _with_output(carry_out: Callable[..., int | None], *, long: bool) -> Callabl
         for name, value in given.items():
             if isinstance(value, int):
                 require_in_range(f"--{name.replace('_', '-')}", value, -MAX_INTEGER)
-        with consent(yes, output.warn if output.progress else None):
-            return carry_out(**grouped(whole, given), output=output)
+        with allow_expensive(yes, output.warn if output.progress else None):
+            return carry_out(**group_values(whole, given), output=output)
 
     whole = signature(carry_out, eval_str=True)
     shared = {**({"yes": Yes} if long else {}), "as_json": Json, "quiet": Quiet, "_debug": Debug}
     more = [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind) for name, kind in shared.items()]
     own = [parameter for parameter in whole.parameters.values() if parameter.name != "output"]
-    every = [*chain.from_iterable(map(options_of, own)), *more]
+    every = [*chain.from_iterable(map(expand_group, own)), *more]
     vars(called)["__signature__"] = whole.replace(parameters=every)
     return called
 
@@ -134,16 +134,16 @@ def command(name: str | None = None) -> Any:
     for title, names in GROUPS.items():
         for each in names if name not in COMMANDS else {name} & {*names}:
             module = import_module(f"softmachine.cli.{each}")
-            carry_out = _with_output(module.command, long=each not in SHORT)
+            carry_out = _with_common_options(module.command, long=each not in FAST_COMMANDS)
             app.command(each, cls=_Command, epilog=module.EXAMPLES, rich_help_panel=title)(carry_out)
             panels[each] = getattr(module, "PANELS", {})
     whole: Any = get_command(app)
     for each in (whole, *whole.commands.values()):
-        _tidy(each, panels.get(each.name, {}))
+        _clean_up_help(each, panels.get(each.name, {}))
     return whole
 
 
-def _tidy(each: Any, panels: Panels) -> None:
+def _clean_up_help(each: Any, panels: Panels) -> None:
     """Sort options into panels, and clean up the help: no line breaks in paragraphs, emoji, or types of arguments."""
     titles = {option: title for title, options in panels.items() for option in options}
     order = {option: place for place, option in enumerate(titles)}

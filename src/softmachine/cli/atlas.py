@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from softmachine.studies.measure.atlas import Cell, Claim, Witness
+    from softmachine.studies.measure.atlas import Claim, Demonstration, Regime
 
-    Marks = dict[tuple[Claim, Witness], str]
+    Marks = dict[tuple[Claim, Demonstration], str]
 
 TITLES = {
     "lower": "Lower bound (⊇): languages of the class, compiled and run",
@@ -54,12 +54,12 @@ def command(
     A regime is given by depth, precision, width and uniformity. The numbers below a class refer to the demonstrations
     of its lower bound, uniformity and upper bound, listed below the table; the rest is cited.
     """
-    from softmachine.studies.measure.atlas import ATLAS, all_witnesses
+    from softmachine.studies.measure.atlas import ATLAS, iterate_demonstrations
 
     if output.as_json:
-        output.answer({"cells": [{**asdict(cell), "witnessed": list(cell.witnessed)} for cell in ATLAS]})
+        output.print_json({"cells": [{**asdict(cell), "witnessed": list(cell.witnessed)} for cell in ATLAS]})
         return
-    marks = _number_witnesses(all_witnesses(ATLAS))
+    marks = _number_witnesses(iterate_demonstrations(ATLAS))
     output.out.width = max(output.width, MIN_WIDTH)
     output.out.print(_table(ATLAS, marks))
     if output.quiet:
@@ -67,20 +67,20 @@ def command(
     last = ""
     for (claim, witness), mark in marks.items():
         if claim != last:
-            output.say(f"{'' if not last else chr(10)}{TITLES[claim]}")
+            output.print(f"{'' if not last else chr(10)}{TITLES[claim]}")
             last = claim
-        output.say(f"[{mark}] {witness.construction}{f', {witness.note}' if witness.note else ''}")
-        output.say(f"      {witness.command}")
-    output.say(LEGEND)
+        output.print(f"[{mark}] {witness.construction}{f', {witness.note}' if witness.note else ''}")
+        output.print(f"      {witness.command}")
+    output.print(LEGEND)
 
 
-def _number_witnesses(found: Iterable[tuple[Claim, Witness]]) -> Marks:
+def _number_witnesses(found: Iterable[tuple[Claim, Demonstration]]) -> Marks:
     """Number the witnesses: digits for lower bounds, small letters for uniformity, capitals for upper bounds."""
     fresh = {"lower": map(str, count(1)), "uniform": iter(ascii_lowercase), "upper": iter(ascii_uppercase)}
     return {(claim, witness): next(fresh[claim]) for claim, witness in found}
 
 
-def _table(cells: tuple[Cell, ...], marks: Marks) -> Table:
+def _table(cells: tuple[Regime, ...], marks: Marks) -> Table:
     """Tabulate the classes: a row per depth and precision, a column per uniformity and width."""
     from rich import box
     from rich.table import Table
@@ -96,7 +96,7 @@ def _table(cells: tuple[Cell, ...], marks: Marks) -> Table:
     return table
 
 
-def _format_cell(cell: Cell, marks: Marks) -> Text:
+def _format_cell(cell: Regime, marks: Marks) -> Text:
     """Format a class with its witnesses and its upper bound."""
     from rich.text import Text
 

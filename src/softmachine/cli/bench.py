@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli.options import one_of
+from softmachine.cli.options import complete_from
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 from softmachine.support.text import did_you_mean
@@ -26,7 +26,7 @@ Name = Annotated[
     typer.Argument(
         metavar="NAME",
         show_default=False,
-        autocompletion=one_of(*NAMES),
+        autocompletion=complete_from(*NAMES),
         help="Benchmark: decoding, checking or starting. Default: all.",
     ),
 ]
@@ -37,20 +37,20 @@ def command(name: Name = None, *, output: Output) -> None:
 
     Only the ratios are meaningful: each subject and its alternative are measured in turn.
     """
-    from softmachine.cli.benchmarks import BENCHMARKS, table
-    from softmachine.cli.output import working
+    from softmachine.cli.benchmarks import BENCHMARKS, format_results
+    from softmachine.cli.output import spinner
 
     if name not in (None, *BENCHMARKS):
         raise UsageError(f"unknown benchmark {name!r}", hint=did_you_mean(name or "", BENCHMARKS))
     results: list[Result] = []
-    with working("measuring", output) as tell:
+    with spinner("measuring", output) as tell:
         for each in BENCHMARKS if name is None else (name,):
             tell(f"measuring: {each}")
             results += BENCHMARKS[each]()
     notes = dict.fromkeys(note for result in results for note in result.notes)
     if output.as_json:
-        output.answer({"results": [result.to_json() for result in results], "notes": list(notes)})
+        output.print_json({"results": [result.to_json() for result in results], "notes": list(notes)})
         return
-    output.say(table(results))
+    output.print(format_results(results))
     for note in notes:
-        output.say(f"  note: {note}")
+        output.print(f"  note: {note}")

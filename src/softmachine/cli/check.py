@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import alphabet_line, rasp_theorem
-from softmachine.cli.groups import Group
-from softmachine.cli.options import Status, switch, value
+from softmachine.cli.compile_options import choose_rasp_theorem, format_alphabet
+from softmachine.cli.groups import OptionGroup
+from softmachine.cli.options import Status, switch_option, value_option
 from softmachine.cli.output import Output
 from softmachine.support.errors import SoftmachineError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from softmachine.compiler.model import Model
     from softmachine.engines.check import Disagreement, Report
-    from softmachine.studies.sweeps import Checking
+    from softmachine.studies.sweeps import CheckRun
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine check palindrome --up-to 6
@@ -44,30 +44,34 @@ PANELS = {
     "Execution": ("seed", "max_steps", "cluster"),
 }
 
-First = Annotated[bool, switch("Stop at the first disagreement.", "--first")]
+First = Annotated[bool, switch_option("Stop at the first disagreement.", "--first")]
 
 
 @dataclass(frozen=True)
-class Tried(Group):
+class CheckOptions(OptionGroup):
     """Options of the inputs to check, and of their execution."""
 
     up_to: Annotated[
         int | None,
-        value("N", "Check every input up to length N. Default for circuits and graphs: all, if they are few.", least=0),
+        value_option(
+            "N", "Check every input up to length N. Default for circuits and graphs: all, if they are few.", minimum=0
+        ),
     ] = None
-    sample: Annotated[int | None, value("K", "Check K random inputs of length --length.", least=1)] = None
+    sample: Annotated[int | None, value_option("K", "Check K random inputs of length --length.", minimum=1)] = None
     length: Annotated[
-        int | None, value("N", "Length of the random inputs; circuits and graphs have only one.", least=0)
+        int | None, value_option("N", "Length of the random inputs; circuits and graphs have only one.", minimum=0)
     ] = None
     seed: Annotated[int, typer.Option(metavar="S", help="Seed of the random inputs.")] = 0
     arithmetic: options.ArithmeticName = "float64"
-    max_steps: Annotated[int, value("N", "Compare longer runs up to this step.", least=0, default=True)] = 10_000
+    max_steps: Annotated[int, value_option("N", "Compare longer runs up to this step.", minimum=0, default=True)] = (
+        10_000
+    )
 
 
 def command(
     source: options.Source,
     *,
-    tried: Tried,
+    inputs: CheckOptions,
     theorem: options.TheoremName = None,
     causal: options.Causal = False,
     attention: options.AttentionName = None,
@@ -85,34 +89,34 @@ def command(
     Exit status: 0 they agree on every input tried; 1 they do not, and the first differences are shown.
     """
     from softmachine import api
-    from softmachine.cli.output import working
+    from softmachine.cli.output import spinner
     from softmachine.studies import sweeps
-    from softmachine.support.parallel import crew_of
+    from softmachine.support.parallel import select_executor
 
-    crew = crew_of(workers, cluster)
-    wanted = sweeps.Wanted(**asdict(tried), first=first)
-    item = api.load_for_many_words(source, format_name, alphabet)
-    with working("compiling", output):
-        chosen = rasp_theorem(theorem, causal=causal)
+    crew = select_executor(workers, cluster)
+    wanted = sweeps.CheckOptions(**asdict(inputs), first=first)
+    item = api.load_with_two_letters(source, format_name, alphabet)
+    with spinner("compiling", output):
+        chosen = choose_rasp_theorem(theorem, causal=causal)
         model = api.compile_for_check(item, wanted, chosen, attention=attention, context=context)
-    checking = sweeps.Checking(model, wanted, crew=crew, journal=journal, tell=output.warn)
+    checking = sweeps.CheckRun(model, wanted, factory=crew, journal=journal, progress=output.warn)
     stopped = _check_all(checking, output)
     report = checking.report
     if output.as_json:
         holds = None if stopped and report.holds else report.holds
         over = {"holds": holds, "interrupted": stopped, "alphabet": list(model.codec.alphabet)}
-        output.answer(report.to_json(MAX_LISTED) | over)
+        output.print_json(report.to_json(MAX_LISTED) | over)
     else:
-        unasked = tried.up_to is None and tried.sample is None and not stopped
-        output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
+        unasked = inputs.up_to is None and inputs.sample is None and not stopped
+        output.print(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
         if not output.quiet:
-            if letters := alphabet_line(model.source):
-                output.say(letters)
-            _print_disagreements(report.disagreements, model, output, tried)
+            if letters := format_alphabet(model.source):
+                output.print(letters)
+            _print_disagreements(report.disagreements, model, output, inputs)
     return _status(report, stopped, checking.sweep.total, output)
 
 
-def _check_all(checking: Checking, output: Output) -> bool:
+def _check_all(checking: CheckRun, output: Output) -> bool:
     """Check all parts; return whether Ctrl-C interrupted it, which loses at most one part."""
     from softmachine.cli.output import bar
 
@@ -126,34 +130,34 @@ def _check_all(checking: Checking, output: Output) -> bool:
 
 
 def _status(report: Report, stopped: bool, total: float, output: Output) -> Status:
-    from softmachine.engines.inputs import COUNTABLE
+    from softmachine.engines.inputs import MAX_PRINTED_COUNT
 
     if stopped:
-        of_all = f" of {total:,}" if total <= COUNTABLE else ""
+        of_all = f" of {total:,}" if total <= MAX_PRINTED_COUNT else ""
         output.warn(f"interrupted: {report.inputs:,}{of_all} inputs were tried")
         return Status.INTERRUPTED
-    return Status.DONE if report.holds else Status.FAILS
+    return Status.OK if report.holds else Status.DOES_NOT_HOLD
 
 
-def _print_disagreements(problems: Sequence[Disagreement], model: Model, output: Output, tried: Tried) -> None:
+def _print_disagreements(problems: Sequence[Disagreement], model: Model, output: Output, tried: CheckOptions) -> None:
     """Print the first disagreements with both traces."""
     for problem in problems[:MAX_SHOWN]:
-        output.say(f"\n{problem}")
+        output.print(f"\n{problem}")
         for line in _traces(problem, model, tried):
-            output.say(line)
+            output.print(line)
     if len(problems) > MAX_SHOWN:
-        output.say(f"\n… and {len(problems) - MAX_SHOWN:,} more")
+        output.print(f"\n… and {len(problems) - MAX_SHOWN:,} more")
 
 
-def _traces(problem: Disagreement, model: Model, tried: Tried) -> Iterator[str]:
+def _traces(problem: Disagreement, model: Model, tried: CheckOptions) -> Iterator[str]:
     """Yield the tokens of the interpreter and of the model around the first difference."""
-    from softmachine.engines.run import Running
+    from softmachine.engines.run import RunSession
 
     first, last = max(problem.step - CONTEXT_TOKENS, 0), problem.step + CONTEXT_TOKENS + 1
     dots = "… " if first else ""
     steps = tried.max_steps
     expected = model.codec.expected(problem.word, steps)
-    running = Running(model, problem.word, arithmetic=tried.arithmetic, max_steps=steps, engine="dense")
+    running = RunSession(model, problem.word, arithmetic=tried.arithmetic, max_steps=steps, engine="dense")
     for label, tokens in (("interpreter", expected), ("model", iter(running))):
         yield f"  {label:<12} {dots}{'  '.join(islice(_until_error(tokens), first, last))}"
 

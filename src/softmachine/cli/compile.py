@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import Compilation, model_line, noted, open_model, say_notes, warn_if_unused
+from softmachine.cli.compile_options import (
+    CompileOptionGroup,
+    format_model,
+    load_model,
+    notes_json,
+    print_notes,
+    warn_if_no_effect,
+)
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
@@ -16,7 +23,7 @@ def command(
     *,
     folder: options.Folder,
     force: options.Force = False,
-    compilation: Compilation,
+    compilation: CompileOptionGroup,
     output: Output,
 ) -> None:
     """Compile a source, and save the exact weights to a folder.
@@ -25,30 +32,30 @@ def command(
     used as a SOURCE.
     """
     from softmachine import api
-    from softmachine.exports.folder import written
+    from softmachine.exports.folder import list_written_files
 
-    wanted = compilation.wanted
-    model = open_model(source, wanted, output)
-    warn_if_unused(wanted, model, output)
+    wanted = compilation.options
+    model = load_model(source, wanted, output)
+    warn_if_no_effect(wanted, model, output)
     api.save(model, folder, force=force)
-    size = sum(file.stat().st_size for file in written(folder))
+    size = sum(file.stat().st_size for file in list_written_files(folder))
     if output.as_json:
-        output.answer(
+        output.print_json(
             {
                 "path": str(folder),
                 "name": model.name,
                 "theorem": model.theorem.name,
-                "parameters": model.weights.parameters,
+                "parameters": model.weights.parameter_count,
                 "bytes": size,
-                "files": [file.name for file in written(folder)],
-                **noted(model.notes),
+                "files": [file.name for file in list_written_files(folder)],
+                **notes_json(model.notes),
             }
         )
     elif output.quiet:
-        output.say(str(folder))
-        say_notes(model.notes, output)
+        output.print(str(folder))
+        print_notes(model.notes, output)
     else:
-        output.say(f"saved {model.name} to {folder} ({size / 1000:,.0f} kB)")
-        output.say(f"  {model_line(model.weights)}")
-        output.say(f"  try: softmachine run {folder}")
-        say_notes(model.notes, output)
+        output.print(f"saved {model.name} to {folder} ({size / 1000:,.0f} kB)")
+        output.print(f"  {format_model(model.weights)}")
+        output.print(f"  try: softmachine run {folder}")
+        print_notes(model.notes, output)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from softmachine.cli import options
-from softmachine.cli.groups import Group
+from softmachine.cli.groups import OptionGroup
 from softmachine.cli.output import Output
 from softmachine.compiler.model import Model
 from softmachine.support.errors import UsageError
-from softmachine.support.text import many
+from softmachine.support.text import pluralize
 
 if TYPE_CHECKING:
     from softmachine.cli.tape_view import TapeView
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CompileOptions:
     """How to compile a source; see :func:`softmachine.compile`.
 
     Args:
@@ -42,7 +42,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Compilation(Group):
+class CompileOptionGroup(OptionGroup):
     """The options of commands that take all of them."""
 
     theorem: options.TheoremName = None
@@ -54,13 +54,13 @@ class Compilation(Group):
     format_name: options.Format = None
 
     @property
-    def wanted(self) -> Wanted:
+    def options(self) -> CompileOptions:
         """The options as one value."""
-        theorem = rasp_theorem(self.theorem, causal=self.causal)
-        return Wanted(theorem, self.attention, self.context, self.length, self.alphabet, self.format_name)
+        theorem = choose_rasp_theorem(self.theorem, causal=self.causal)
+        return CompileOptions(theorem, self.attention, self.context, self.length, self.alphabet, self.format_name)
 
 
-def rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -> str | None:
+def choose_rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -> str | None:
     """Return the theorem that --causal, --generate or --theorem names.
 
     Raises:
@@ -72,113 +72,115 @@ def rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -
     return named[0] if named else theorem
 
 
-def open_model(
-    source: str, wanted: Wanted, output: Output, *, two_letters: bool = False, any_length: bool = False
+def load_model(
+    source: str, options: CompileOptions, output: Output, *, two_letters: bool = False, any_length: bool = False
 ) -> Model:
     """Compile a source, or load a saved model.
 
     Args:
         source: SOURCE, as given.
-        wanted: How to compile it.
+        options: How to compile it.
         output: Where progress and notes are printed.
         two_letters: Whether to extend a formula to at least two letters, unless its alphabet is given.
         any_length: Whether to choose a context if the weights depend on one and none is given.
     """
     from softmachine import api
-    from softmachine.api import load_for_many_words
-    from softmachine.cli.output import working
+    from softmachine.api import load_with_two_letters
+    from softmachine.cli.output import spinner
 
-    loaded = load_for_many_words if two_letters else api.load
-    item = loaded(source, wanted.format, alphabet=wanted.alphabet)
+    loaded = load_with_two_letters if two_letters else api.load
+    item = loaded(source, options.format, alphabet=options.alphabet)
     if any_length and not isinstance(item, Model):
-        wanted = _with_context(item, wanted, output)
-    with working("compiling", output):
+        options = _with_context(item, options, output)
+    with spinner("compiling", output):
         return api.compile(
-            item, wanted.theorem, attention=wanted.attention, context=wanted.context, length=wanted.length
+            item, options.theorem, attention=options.attention, context=options.context, length=options.length
         )
 
 
-def _with_context(item: Source, wanted: Wanted, output: Output) -> Wanted:
+def _with_context(item: Source, wanted: CompileOptions, output: Output) -> CompileOptions:
     """Choose a context if the weights depend on one and none is given: that of the input that the source suggests."""
-    from softmachine.api import MOST_STEPS
-    from softmachine.theorems import theorem_for
+    from softmachine.api import MAX_STEPS
+    from softmachine.theorems import find_theorem
 
-    theorem = theorem_for(item, wanted.theorem)
+    theorem = find_theorem(item, wanted.theorem)
     if not theorem.length or (wanted.context, wanted.length) != (None, None):
         return wanted
-    context = theorem.context_for(item, default_input(item), MOST_STEPS)
+    context = theorem.find_context(item, default_input(item), MAX_STEPS)
     if context is not None:
         output.warn(f"the weights of {theorem.name} are built for {context:,} positions; to change it: --context N")
     return replace(wanted, context=context)
 
 
-def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | None, output: Output) -> tuple[Model, str]:
+def load_model_for_run(
+    source: str, word: str | None, options: CompileOptions, max_steps: int | None, output: Output
+) -> tuple[Model, str]:
     """Compile a source for a run; return the model, and the input, by default the one that the source suggests."""
     from softmachine import api
     from softmachine.api import source_of
-    from softmachine.cli.output import working
+    from softmachine.cli.output import spinner
 
-    item = api.load(source, wanted.format, alphabet=wanted.alphabet)
+    item = api.load(source, options.format, alphabet=options.alphabet)
     text = default_input(source_of(item)) if word is None else word
-    with working("compiling", output):
-        lengths = {"context": wanted.context, "length": wanted.length, "max_steps": max_steps}
-        model = api.compile_for(item, text, wanted.theorem, attention=wanted.attention, **lengths)
-    warn_if_unused(wanted, model, output)
+    with spinner("compiling", output):
+        lengths = {"context": options.context, "length": options.length, "max_steps": max_steps}
+        model = api.compile_for(item, text, options.theorem, attention=options.attention, **lengths)
+    warn_if_no_effect(options, model, output)
     return model, text
 
 
-def warn_if_unused(wanted: Wanted, model: Model, output: Output) -> None:
+def warn_if_no_effect(options: CompileOptions, model: Model, output: Output) -> None:
     """Warn that --context and --length had no effect."""
-    length = wanted.length if wanted.context is None else wanted.context
-    if length is not None and model.length is None and model.certified is None:
+    length = options.length if options.context is None else options.context
+    if length is not None and model.context is None and model.certified_length is None:
         weights = f"the weights of {model.theorem.name} with {model.attention} attention are valid for every length"
         output.warn(f"{weights}: {length:,} has no effect")
 
 
-def alphabet_line(source: Source) -> str:
+def format_alphabet(source: Source) -> str:
     """Describe the alphabet of a formula, and how to extend it; "" for other sources."""
-    from softmachine.languages.source import Extensible
+    from softmachine.languages.source import ExtensibleSource
 
-    if not isinstance(source, Extensible):
+    if not isinstance(source, ExtensibleSource):
         return ""
     return f"alphabet: {' '.join(source.alphabet)} (others: --alphabet SYMBOLS)"
 
 
-def noted(notes: Sequence[str]) -> dict[str, object]:
+def notes_json(notes: Sequence[str]) -> dict[str, object]:
     """Return the notes of a model as JSON data."""
     return {"notes": list(notes)} if notes else {}
 
 
-def say_notes(notes: Sequence[str], output: Output) -> None:
+def print_notes(notes: Sequence[str], output: Output) -> None:
     """Print the notes of a model below an answer."""
     for note in notes:
-        output.say(f"  note: {note}")
+        output.print(f"  note: {note}")
 
 
 def default_input(source: Source) -> str:
     """Return the input that the source suggests, or else the empty word, as text."""
-    from softmachine.languages.source import spelled
+    from softmachine.languages.source import format_word
 
-    return spelled(source.default_input, source.alphabet)
+    return format_word(source.default_input, source.alphabet)
 
 
-def view_of(codec: Codec[Source], word: str, remember: int) -> TapeView | None:
+def tape_view(codec: Codec[Source], word: str, remember: int) -> TapeView | None:
     """Return a view of a run that keeps ``remember`` past steps; None if a run has nothing to show but tokens."""
-    if not codec.view:
+    if not codec.live_view:
         return None
     from softmachine.cli.tape_view import TapeCodec, TapeView
 
     return TapeView(codec, word, remember) if isinstance(codec, TapeCodec) else None
 
 
-def model_line(weights: Transformer) -> str:
+def format_model(weights: Transformer) -> str:
     """Summarise the weights in one line."""
     return ", ".join(
         [
-            many(len(weights.layers), "layer"),
-            many(len(weights.heads), "head"),
+            pluralize(len(weights.layers), "layer"),
+            pluralize(len(weights.heads), "head"),
             f"width {weights.width}",
-            many(len(weights.vocabulary), "token"),
-            many(weights.parameters, "parameter"),
+            pluralize(len(weights.vocabulary), "token"),
+            pluralize(weights.parameter_count, "parameter"),
         ]
     )

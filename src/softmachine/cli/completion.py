@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from softmachine.cli.options import beginning
+from softmachine.cli.options import with_prefix
 
 VARIABLE = "_SOFTMACHINE_COMPLETE"
 """The variable whose value names the shell, such as ``complete_bash``."""
@@ -55,11 +55,11 @@ def candidates(written: list[str], incomplete: str) -> list[str]:
     name, *rest = written or [""]
     whole = command(name)
     if name not in COMMANDS:
-        return [*beginning(() if written else COMMANDS, incomplete), *beginning(_options(whole), incomplete)]
+        return [*with_prefix(() if written else COMMANDS, incomplete), *with_prefix(_options(whole), incomplete)]
     chosen = whole.commands[name]
     options = {text: parameter for parameter in chosen.params for text in _names(parameter)}
     if incomplete.startswith("-") and "--" not in rest:
-        return [*beginning(options, incomplete)]
+        return [*with_prefix(options, incomplete)]
     parameter = options.get(rest[-1]) if rest else None
     if parameter is None or parameter.is_flag:
         parameter = next((each for each in chosen.params if not _names(each)), None)

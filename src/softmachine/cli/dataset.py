@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import alphabet_line, noted, say_notes
-from softmachine.cli.groups import Group
-from softmachine.cli.options import file, switch, value
+from softmachine.cli.compile_options import format_alphabet, notes_json, print_notes
+from softmachine.cli.groups import OptionGroup
+from softmachine.cli.options import file_option, switch_option, value_option
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
@@ -20,29 +20,33 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine dataset division-counter --sample 500 --length 1-50,51-100 \\
     --near-misses --split train=0-50,longer=51-100 -o division.parquet"""
 
-File = Annotated[Path, file("File to write: .jsonl, .csv or .parquet.", "--output", "-o")]
-Force = Annotated[bool, switch("Replace an existing file.", "--force")]
+File = Annotated[Path, file_option("File to write: .jsonl, .csv or .parquet.", "--output", "-o")]
+Force = Annotated[bool, switch_option("Replace an existing file.", "--force")]
 
 
 @dataclass(frozen=True)
-class Asked(Group):
+class DatasetOptions(OptionGroup):
     """The options of :func:`softmachine.dataset`."""
 
     up_to: Annotated[
         int | None,
-        value("N", "Every word up to length N. Default for circuits and graphs: all inputs, if they are few.", least=0),
+        value_option(
+            "N", "Every word up to length N. Default for circuits and graphs: all inputs, if they are few.", minimum=0
+        ),
     ] = None
-    sample: Annotated[int | None, value("K", "K distinct random words for each range of --length.", least=1)] = None
+    sample: Annotated[
+        int | None, value_option("K", "K distinct random words for each range of --length.", minimum=1)
+    ] = None
     length: Annotated[
-        str | None, value("N", "Length of the random words, or ranges such as 1-50 or 1-50,51-100.", "--length")
+        str | None, value_option("N", "Length of the random words, or ranges such as 1-50 or 1-50,51-100.", "--length")
     ] = None
     seed: Annotated[
         int, typer.Option(metavar="S", help="Seed of the random words; the same seed gives the same bytes.")
     ] = 0
-    balance: Annotated[bool, switch("Sample as many accepted as rejected words.", "--balance")] = False
+    balance: Annotated[bool, switch_option("Sample as many accepted as rejected words.", "--balance")] = False
     near_misses: Annotated[
         bool,
-        switch("Sample words in pairs at edit distance 1, one accepted and one rejected.", "--near-misses"),
+        switch_option("Sample words in pairs at edit distance 1, one accepted and one rejected.", "--near-misses"),
     ] = False
     long_traces: Annotated[
         float,
@@ -57,20 +61,22 @@ class Asked(Group):
             "fractions then divide the words of all other lengths.",
         ),
     ] = "train=0.8,validation=0.1,test=0.1"
-    max_steps: Annotated[int, value("N", "Maximum number of steps of a run.", least=0, default=True)] = 100_000
+    max_steps: Annotated[int, value_option("N", "Maximum number of steps of a run.", minimum=0, default=True)] = 100_000
     skip_unfinished: Annotated[
-        bool, switch("Omit words whose runs take more steps, instead of failing.", "--skip-unfinished")
+        bool, switch_option("Omit words whose runs take more steps, instead of failing.", "--skip-unfinished")
     ] = False
     theorem: Annotated[
         str | None,
-        value("NAME", "Theorem whose tokens are used; [b]softmachine theorems[/] lists them.", "--theorem"),
+        value_option("NAME", "Theorem whose tokens are used; [b]softmachine theorems[/] lists them.", "--theorem"),
     ] = None
     context: options.Context = None
     alphabet: options.Alphabet = None
     format: options.Format = None
 
 
-def command(source: options.Source, *, path: File, asked: Asked, force: Force = False, output: Output) -> None:
+def command(
+    source: options.Source, *, path: File, requested: DatasetOptions, force: Force = False, output: Output
+) -> None:
     """Write words with traces, outputs, verdicts and splits to a file.
 
     The traces are those of the reference interpreter, in the tokens of a theorem; no weights are compiled.
@@ -78,13 +84,13 @@ def command(source: options.Source, *, path: File, asked: Asked, force: Force = 
     from softmachine import api
     from softmachine.cli.output import bar
 
-    rows = api.dataset(source, **asdict(asked))
+    rows = api.dataset(source, **asdict(requested))
     with bar("rows", rows.total, output) as advance:
         written = rows.save(path, force=force, advance=lambda: advance(1))
     if output.as_json:
-        output.answer(written.to_json() | noted(rows.notes))
+        output.print_json(written.to_json() | notes_json(rows.notes))
     else:
-        output.say(str(path) if output.quiet else str(written))
-        if not output.quiet and (letters := alphabet_line(rows.codec.source)):
-            output.say(f"  {letters}")
-        say_notes(rows.notes, output)
+        output.print(str(path) if output.quiet else str(written))
+        if not output.quiet and (letters := format_alphabet(rows.codec.source)):
+            output.print(f"  {letters}")
+        print_notes(rows.notes, output)

@@ -13,13 +13,13 @@ from typing import cast
 import typer
 
 from softmachine.cli.options import Status
-from softmachine.cli.output import Output, print_json, printable
+from softmachine.cli.output import Output, escape_unprintable, print_json
 from softmachine.support.argument_validation import FORMER_NAMES
-from softmachine.support.errors import InvalidError, Remedy, SoftmachineError
-from softmachine.support.text import cut, did_you_mean
+from softmachine.support.errors import FixHint, InvalidError, SoftmachineError
+from softmachine.support.text import did_you_mean, shorten_middle
 
 # click's base class of usage errors, which has no public name in all versions of typer.
-CommandLineError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[2])
+ClickError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[2])
 
 MAX_LINE = 2000
 """Maximum characters of a line that are shown."""
@@ -27,7 +27,7 @@ LESS_MEMORY = "a shorter input, fewer steps or a smaller model takes less"
 REPORT_AT = "run again with --debug and report it"
 
 
-def guarded(action: Callable[[], int], arguments: Sequence[str]) -> int:
+def run_guarded(action: Callable[[], int], arguments: Sequence[str]) -> int:
     """Execute an action and return its exit status; report exceptions as the arguments request."""
     try:
         _open_missing_streams()
@@ -38,7 +38,7 @@ def guarded(action: Callable[[], int], arguments: Sequence[str]) -> int:
         return exit_.exit_code
     except (BrokenPipeError, SystemExit) as left:
         if isinstance(left, SystemExit) and not left.code:  # raised by typer after it installed shell completion
-            return Status.DONE
+            return Status.OK
         _discard_output()  # rich raises SystemExit too, on a broken pipe
         return Status.BROKEN_PIPE
     except (KeyboardInterrupt, typer.Abort):
@@ -46,21 +46,21 @@ def guarded(action: Callable[[], int], arguments: Sequence[str]) -> int:
     except Exception as error:
         if _has_option("--debug", arguments):
             traceback.print_exception(error)
-        problem = described(error)
-        if isinstance(error, SoftmachineError) and isinstance(error.hint, Remedy):
-            problem["try"] = shlex.join(["softmachine", *followed(error.hint, arguments)])
-        return _report(problem, arguments, Status.MISTAKE)
+        problem = describe_error(error)
+        if isinstance(error, SoftmachineError) and isinstance(error.hint, FixHint):
+            problem["try"] = shlex.join(["softmachine", *apply_hint(error.hint, arguments)])
+        return _report(problem, arguments, Status.USAGE_ERROR)
     return status
 
 
-def described(error: Exception) -> dict[str, object]:
+def describe_error(error: Exception) -> dict[str, object]:
     """Describe an error as JSON data: kind, message, place and hint."""
     if isinstance(error, SoftmachineError):
         place = error.place and {"source": error.place.source, "line": error.place.line, "column": error.place.column}
         hint = None if error.hint is None else str(error.hint)
         more = {"problems": list(error.problems)} if isinstance(error, InvalidError) else {}
         return {"kind": type(error).__name__, "message": error.message, "place": place, "hint": hint, **more}
-    if isinstance(error, CommandLineError):
+    if isinstance(error, ClickError):
         return {"kind": "UsageError", "message": _usage_message(error), "place": None, "hint": _usage_hint(error)}
     if isinstance(error, MemoryError):
         return {"kind": "MemoryError", "message": _memory_message(error), "place": None, "hint": LESS_MEMORY}
@@ -76,7 +76,7 @@ def described(error: Exception) -> dict[str, object]:
     return {"kind": "InternalError", "message": message, "place": None, "hint": REPORT_AT}
 
 
-def followed(remedy: Remedy, arguments: Sequence[str]) -> list[str]:
+def apply_hint(remedy: FixHint, arguments: Sequence[str]) -> list[str]:
     """Apply a fix-it hint to the arguments: set or remove its options."""
     named = tuple(f"--{name.replace('_', '-')}" for name in remedy.options)
     switches = {name for name, given in zip(named, remedy.options.values(), strict=True) if isinstance(given, bool)}
@@ -103,11 +103,11 @@ def _report(problem: dict[str, object], arguments: Sequence[str], status: Status
         where = "".join(f"{part}:" for part in parts if part is not None)
         hint = f"\n  {problem['hint']}" if problem["hint"] else ""
         console = Output().err
-        if status is Status.MISTAKE:
+        if status is Status.USAGE_ERROR:
             console.print("error: ", style="bold red", end="")
         text = f"{where and f'{where} '}{problem['message']}{hint}"
-        lines = [cut(line, MAX_LINE) for line in text.split("\n")]  # names in a source can be of any length
-        console.print(printable("\n".join(lines)), soft_wrap=True)
+        lines = [shorten_middle(line, MAX_LINE) for line in text.split("\n")]  # names in a source can be of any length
+        console.print(escape_unprintable("\n".join(lines)), soft_wrap=True)
     except OSError:
         _discard_output()
     return status

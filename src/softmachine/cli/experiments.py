@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from softmachine.cli import learn_common, options
-from softmachine.cli.options import one_of, value
+from softmachine.cli.options import complete_from, value_option
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
@@ -20,7 +20,7 @@ Name = Annotated[
     typer.Argument(
         metavar="NAME",
         show_default=False,
-        autocompletion=one_of(*NAMES),
+        autocompletion=complete_from(*NAMES),
         help="softmax-turing-complete (position encodings and length generalisation) or depth-or-precision (the limits "
         "of the length of a chain of thought).",
     ),
@@ -30,11 +30,11 @@ Scale = Annotated[
     typer.Option(
         "--scale",
         metavar="NAME",
-        autocompletion=one_of("small", "medium", "paper"),
+        autocompletion=complete_from("small", "medium", "paper"),
         help="small (under two hours on two cores), medium (a night) or paper (for a GPU).",
     ),
 ]
-Seeds = Annotated[int | None, value("K", "Number of seeds. Default: that of the scale.", "--seeds", least=1)]
+Seeds = Annotated[int | None, value_option("K", "Number of seeds. Default: that of the scale.", "--seeds", minimum=1)]
 
 
 def command(
@@ -54,15 +54,17 @@ def command(
     from softmachine.studies.learn.runs import require_torch
 
     require_torch()
-    from softmachine.studies.learn.experiments import experiment_named, require_scale
+    from softmachine.studies.learn.experiments import find_experiment, require_scale
 
-    experiment = experiment_named(name)
+    experiment = find_experiment(name)
     require_scale(scale)
-    records = learn_common.trained(experiment.settings(scale, seeds), folder, workers, cluster, output)
+    records = learn_common.train_all(experiment.list_runs(scale, seeds), folder, workers, cluster, output)
     if output.as_json:
-        output.answer({"experiment": name, "scale": scale, "report": experiment.report(records), "runs": records})
+        output.print_json(
+            {"experiment": name, "scale": scale, "report": experiment.format_report(records), "runs": records}
+        )
         return
     if not output.quiet:
-        output.say(f"{experiment.about}\n")
-    for line in experiment.report(records):
-        output.say(line)
+        output.print(f"{experiment.description}\n")
+    for line in experiment.format_report(records):
+        output.print(line)

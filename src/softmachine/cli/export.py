@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import noted, rasp_theorem, say_notes
-from softmachine.cli.options import value, zoo_names
+from softmachine.cli.compile_options import choose_rasp_theorem, notes_json, print_notes
+from softmachine.cli.options import complete_zoo_name, value_option
 from softmachine.cli.output import Output
 from softmachine.languages.source import Source
-from softmachine.support.errors import Remedy, UsageError
-from softmachine.support.text import many
+from softmachine.support.errors import FixHint, UsageError
+from softmachine.support.text import pluralize
 
 if TYPE_CHECKING:
     from softmachine.compiler.model import Model
-    from softmachine.exports.writer import Exported
+    from softmachine.exports.writer import ExportRecord
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine export palindrome --to gpt2 --context 256 -o palindrome-gpt2
@@ -34,7 +34,7 @@ ExportedSource = Annotated[
     typer.Argument(
         metavar="SOURCE",
         show_default=False,
-        autocompletion=zoo_names,
+        autocompletion=complete_zoo_name,
         help="The source, see [b]softmachine run --help[/].",
     ),
 ]
@@ -49,23 +49,24 @@ To = Annotated[
 ]
 Positions = Annotated[
     int | None,
-    value(
+    value_option(
         "N",
         "Number of positions: markers, input and steps together. Default: 256.",
         "--context",
-        least=1,
+        minimum=1,
     ),
 ]
 Dtype = Annotated[
-    str | None, value("NAME", "Number format of the weights: float32 (the default), bfloat16, float16 or float64.")
+    str | None,
+    value_option("NAME", "Number format of the weights: float32 (the default), bfloat16, float16 or float64."),
 ]
 Workers = Annotated[
     int,
-    value("N", "Number of processes that verify the exported model on sample inputs. Default: 1.", least=1),
+    value_option("N", "Number of processes that verify the exported model on sample inputs. Default: 1.", minimum=1),
 ]
 SetName = Annotated[
     str | None,
-    value(
+    value_option(
         "NAME",
         "Export a set of models for interpretability instead of SOURCE: interp, or encoders (for bert).",
         "--set",
@@ -94,11 +95,11 @@ def command(
     The folder includes a tokenizer, a model card and a map of all names. Before it is written, the third-party model is
     run on sample inputs and compared with the reference interpreter.
     """
-    theorem = rasp_theorem(theorem, causal=causal)
+    theorem = choose_rasp_theorem(theorem, causal=causal)
     if (source is None) == (set_name is None):
         raise UsageError(
             "choose a SOURCE or a --set",
-            hint=Remedy("for example {}, or --set encoders --to bert", set="interp"),
+            hint=FixHint("for example {}, or --set encoders --to bert", set="interp"),
         )
     if set_name is not None:
         if any(given is not None for given in (context, theorem, alphabet, format_name)):
@@ -115,23 +116,31 @@ def command(
             raise UsageError("the native format stores exact weights; --dtype does not apply")
         _export_native(item, folder, theorem, context, force, output)
         return
-    from softmachine.cli.output import working
+    from softmachine.cli.output import spinner
 
-    with working("exporting", output) as tell:
+    with spinner("exporting", output) as tell:
         exported = api.export(
-            item, folder, to=to, context=context, dtype=dtype, theorem=theorem, force=force, tell=tell, workers=workers
+            item,
+            folder,
+            to=to,
+            context=context,
+            dtype=dtype,
+            theorem=theorem,
+            force=force,
+            progress=tell,
+            workers=workers,
         )
     if output.as_json:
-        output.answer(_answer(exported, to))
+        output.print_json(_answer(exported, to))
         return
     if output.quiet:
-        output.say(str(folder))
+        output.print(str(folder))
     else:
-        from softmachine.theorems import theorem_for
+        from softmachine.theorems import find_theorem
 
-        default = theorem_for(item).name if isinstance(item, Source) and theorem is None else exported.theorem
+        default = find_theorem(item).name if isinstance(item, Source) and theorem is None else exported.theorem
         _print_summary(exported, default, output)
-    say_notes(exported.notes, output)
+    print_notes(exported.notes, output)
 
 
 def _export_native(
@@ -143,57 +152,57 @@ def _export_native(
     model = api.compile(item, theorem, context=context)
     api.save(model, folder, force=force)
     if output.as_json:
-        from softmachine.exports.folder import written
+        from softmachine.exports.folder import list_written_files
 
-        files = [file.name for file in written(folder)]
-        facts = {"path": str(folder), "format": "native", "parameters": model.weights.parameters, "files": files}
-        output.answer(facts | noted(model.notes))
+        files = [file.name for file in list_written_files(folder)]
+        facts = {"path": str(folder), "format": "native", "parameters": model.weights.parameter_count, "files": files}
+        output.print_json(facts | notes_json(model.notes))
         return
-    parameters = many(model.weights.parameters, "parameter")
-    output.say(str(folder) if output.quiet else f"wrote {folder}: exact weights, {parameters}")
-    say_notes(model.notes, output)
+    parameters = pluralize(model.weights.parameter_count, "parameter")
+    output.print(str(folder) if output.quiet else f"wrote {folder}: exact weights, {parameters}")
+    print_notes(model.notes, output)
 
 
 def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool, output: Output) -> None:
     """Write a set of models."""
     from softmachine import api
-    from softmachine.cli.output import working
-    from softmachine.exports.export import export_set
+    from softmachine.cli.output import spinner
+    from softmachine.exports.export import export_bundle
 
     if to == "native":
         raise UsageError("a set cannot be written in the native format", hint="export its models one by one")
-    with working("exporting", output) as tell:
-        written = export_set(name, folder, to=to, dtype=dtype, force=force, export=api.export, tell=tell)
+    with spinner("exporting", output) as tell:
+        written = export_bundle(name, folder, to=to, dtype=dtype, force=force, export=api.export, progress=tell)
     if output.as_json:
-        output.answer({"path": str(folder), "set": name, "models": [_answer(item, to) for item in written]})
+        output.print_json({"path": str(folder), "set": name, "models": [_answer(item, to) for item in written]})
         return
-    output.say(str(folder) if output.quiet else f"wrote {folder}: {many(len(written), 'model')}")
+    output.print(str(folder) if output.quiet else f"wrote {folder}: {pluralize(len(written), 'model')}")
     for item in () if output.quiet else written:
-        output.say(
+        output.print(
             f"  {item.folder.name:<20} {item.parameters:>10,} parameters, {item.length} positions, by {item.theorem}"
         )
 
 
-def _print_summary(exported: Exported, default: str, output: Output) -> None:
+def _print_summary(exported: ExportRecord, default: str, output: Output) -> None:
     """Print a summary; ``default`` is the theorem that other commands compile the source with."""
-    first = exported.verified[0]
-    output.say(f"wrote {exported.folder}: {exported.architecture}, {exported.length:,} positions, {exported.dtype}")
+    first = exported.verifications[0]
+    output.print(f"wrote {exported.folder}: {exported.architecture}, {exported.length:,} positions, {exported.dtype}")
     other = f", designed for stock checkpoints; run and show use {default} by default"
-    output.say(f"  compiled with the theorem {exported.theorem}{other if default != exported.theorem else ''}")
-    output.say(
-        f"  verified on {many(first.inputs, 'input')}, {many(first.tokens, 'token')}, up to "
-        f"{many(first.longest, 'position')}"
+    output.print(f"  compiled with the theorem {exported.theorem}{other if default != exported.theorem else ''}")
+    output.print(
+        f"  verified on {pluralize(first.inputs, 'input')}, {pluralize(first.tokens, 'token')}, up to "
+        f"{pluralize(first.longest, 'position')}"
     )
-    for result in exported.verified:
+    for result in exported.verifications:
         margin = "" if result.margin is None else f", margin {result.margin:.3f}"
-        output.say(
+        output.print(
             f"  {result.dtype:<8} {'holds' + margin if result.holds else 'does not hold: ' + str(result.failure)}"
         )
-    output.say(f"  how to use it: {exported.folder}/README.md")
+    output.print(f"  how to use it: {exported.folder}/README.md")
 
 
-def _answer(exported: Exported, to: str) -> dict[str, object]:
-    from softmachine.exports.folder import written
+def _answer(exported: ExportRecord, to: str) -> dict[str, object]:
+    from softmachine.exports.folder import list_written_files
 
     return {
         "path": str(exported.folder),
@@ -204,8 +213,10 @@ def _answer(exported: Exported, to: str) -> dict[str, object]:
         "dtype": exported.dtype,
         "dtypes_that_hold": list(exported.dtypes),
         "parameters": exported.parameters,
-        "rounded": exported.rounded,
-        "verified": [{"dtype": result.dtype, "holds": result.holds, **asdict(result)} for result in exported.verified],
-        "files": [file.name for file in written(exported.folder)],
-        **noted(exported.notes),
+        "rounded": exported.rounded_weights,
+        "verified": [
+            {"dtype": result.dtype, "holds": result.holds, **asdict(result)} for result in exported.verifications
+        ],
+        "files": [file.name for file in list_written_files(exported.folder)],
+        **notes_json(exported.notes),
     }

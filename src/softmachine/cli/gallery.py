@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from softmachine.cli import options
 from softmachine.cli.output import Output
-from softmachine.support.text import many
+from softmachine.support.text import pluralize
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine gallery -o gallery/"""
@@ -20,11 +20,11 @@ def command(
     Each page is self-contained and shows all activations of a run. Open index.html in a browser.
     """
     from softmachine import api
-    from softmachine.cli.output import working
+    from softmachine.cli.output import spinner
 
-    with working("writing the gallery", output) as tell:
+    with spinner("writing the gallery", output) as tell:
         pages = api.gallery(folder, tell=tell)
     if output.as_json:
-        output.answer({"gallery": str(folder), "pages": [str(page) for page in pages]})
+        output.print_json({"gallery": str(folder), "pages": [str(page) for page in pages]})
     elif not output.quiet:
-        output.say(f"wrote {many(len(pages), 'page')} and an index to {folder / 'index.html'}")
+        output.print(f"wrote {pluralize(len(pages), 'page')} and an index to {folder / 'index.html'}")

@@ -13,16 +13,16 @@ else:
     Dataclass = object
 
 
-class Group(Dataclass):
+class OptionGroup(Dataclass):
     """A dataclass whose fields are options, in the order of the help."""
 
 
-def _kind(parameter: Parameter) -> type[Group] | None:
+def _kind(parameter: Parameter) -> type[OptionGroup] | None:
     kind = parameter.annotation
-    return kind if isinstance(kind, type) and issubclass(kind, Group) else None
+    return kind if isinstance(kind, type) and issubclass(kind, OptionGroup) else None
 
 
-def options_of(parameter: Parameter) -> list[Parameter]:
+def expand_group(parameter: Parameter) -> list[Parameter]:
     """Return the options of a group, or the parameter itself if it is an option."""
     kind = _kind(parameter)
     if kind is None:
@@ -34,7 +34,7 @@ def options_of(parameter: Parameter) -> list[Parameter]:
     ]
 
 
-def grouped(signature: Signature, given: Mapping[str, object]) -> dict[str, Any]:
+def group_values(signature: Signature, given: Mapping[str, object]) -> dict[str, Any]:
     """Convert values of options to the arguments of a command."""
     found = dict(given)
     for name, parameter in signature.parameters.items():

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from softmachine.cli.groups import Group
-from softmachine.cli.options import file, switch, value
+from softmachine.cli.groups import OptionGroup
+from softmachine.cli.options import file_option, switch_option, value_option
 
 if TYPE_CHECKING:
-    from softmachine.cli.run_views import Looking, Paging
+    from softmachine.cli.run_views import PageOption, StepOption
 
 
 @dataclass(frozen=True)
-class Inside(Group):
+class InspectOptions(OptionGroup):
     """Options of the inspection of a run."""
 
     explain: Annotated[
         str | None,
-        value(
+        value_option(
             "STEP",
             "Explain one step of the run: its number in the trace, [b]@N[/] for position N (the only form for models "
             "that answer in one pass), or [b]last[/].",
@@ -28,11 +28,11 @@ class Inside(Group):
     ] = None
     svg: Annotated[
         Path | None,
-        file("Draw the step of --explain, or the last one, to FILE as SVG, with its attention.", "--svg"),
+        file_option("Draw the step of --explain, or the last one, to FILE as SVG, with its attention.", "--svg"),
     ] = None
     svg_of: Annotated[
         str | None,
-        value(
+        value_option(
             "WHAT",
             "Subject of --svg: [b]step[/], [b]attention[/] (of all heads at every position) or [b]attention:HEAD[/] "
             "(of one head).",
@@ -41,7 +41,7 @@ class Inside(Group):
     ] = None
     table: Annotated[
         bool,
-        switch(
+        switch_option(
             "Print the theorem's table of the run, one row per position, as read from the residual stream: for "
             "turing-average-hard the state, the written symbol, the move, the head and the symbol under it.",
             "--table",
@@ -49,14 +49,14 @@ class Inside(Group):
     ] = False
     html: Annotated[
         Path | None,
-        file("Write a self-contained page of the run to FILE, with all activations, for a browser."),
+        file_option("Write a self-contained page of the run to FILE, with all activations, for a browser."),
     ] = None
     html_at: Annotated[
         str | None,
-        value("STEP", "With --html: the step at which the page opens; of a long run, the centre of its window."),
+        value_option("STEP", "With --html: the step at which the page opens; of a long run, the centre of its window."),
     ] = None
 
-    def views(self, source: str, word: str | None, made_with: dict[str, object]) -> list[Looking | Paging]:
+    def views(self, source: str, word: str | None, made_with: dict[str, object]) -> list[StepOption | PageOption]:
         """Return the requested views, whose modules are imported only then.
 
         Args:
@@ -67,14 +67,14 @@ class Inside(Group):
         Raises:
             UsageError: If the options are invalid.
         """
-        found: list[Looking | Paging] = []
+        found: list[StepOption | PageOption] = []
         if self.explain is not None or self.svg is not None or self.svg_of is not None or self.table:
-            from softmachine.cli.run_views import Looking
+            from softmachine.cli.run_views import StepOption
 
-            found.append(Looking.wanted(self.explain, self.svg, self.svg_of, table=self.table))
+            found.append(StepOption.from_options(self.explain, self.svg, self.svg_of, table=self.table))
         if self.html is not None or self.html_at is not None:
-            from softmachine.cli.run_views import Paging, command_of
+            from softmachine.cli.run_views import PageOption, format_command
 
-            command = command_of(source, word, {**made_with, "html_at": self.html_at})
-            found.append(Paging.wanted(self.html, self.html_at, command))
+            command = format_command(source, word, {**made_with, "html_at": self.html_at})
+            found.append(PageOption.from_options(self.html, self.html_at, command))
         return found

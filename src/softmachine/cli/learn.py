@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import learn_common, options
-from softmachine.cli.groups import Group
-from softmachine.cli.options import file, switch, value
+from softmachine.cli.groups import OptionGroup
+from softmachine.cli.options import file_option, switch_option, value_option
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 from softmachine.support.files import temporary_folder
 
 if TYPE_CHECKING:
     from softmachine.languages.source import Source
-    from softmachine.studies.learn.compiled_baseline import Beside
-    from softmachine.studies.learn.config import Schedule, Setting, Task
+    from softmachine.studies.learn.compiled_baseline import CompiledBaseline
+    from softmachine.studies.learn.config import Schedule, TrainingConfig, TrainingTask
     from softmachine.studies.learn.runs import Record
 
 EXAMPLES = """[dim]Examples:[/]
@@ -38,12 +38,12 @@ PANELS = {
 }
 
 
-def _number(about: str, *names: str, least: float = 0, metavar: str = "N") -> object:
-    return value(metavar, about, *names, least=least, default=True)
+def _number_option(about: str, *names: str, least: float = 0, metavar: str = "N") -> object:
+    return value_option(metavar, about, *names, minimum=least, default=True)
 
 
-def _listed(metavar: str, about: str, *names: str) -> object:
-    return value(metavar, about, *names, default=True)
+def _names_option(metavar: str, about: str, *names: str) -> object:
+    return value_option(metavar, about, *names, default=True)
 
 
 Positions = Annotated[
@@ -55,29 +55,29 @@ Positions = Annotated[
         "R); the suffix +log scales scores by log n.",
     ),
 ]
-Train = Annotated[int, _number("Maximum length of training words.", "--train", least=1)]
-Tests = Annotated[str, _listed("N,N", "Maximum length of the words in each longer test bin.", "--test")]
-Steps = Annotated[int, _number("Training steps.", "--steps", least=1)]
-DataSeed = Annotated[int, _listed("S", "Seed of the random words.", "--data-seed")]
+Train = Annotated[int, _number_option("Maximum length of training words.", "--train", least=1)]
+Tests = Annotated[str, _names_option("N,N", "Maximum length of the words in each longer test bin.", "--test")]
+Steps = Annotated[int, _number_option("Training steps.", "--steps", least=1)]
+DataSeed = Annotated[int, _names_option("S", "Seed of the random words.", "--data-seed")]
 
 
 @dataclass(frozen=True)
-class Shapes(Group):
+class ArchitectureOptions(OptionGroup):
     """The architectures to train: all combinations of the values."""
 
-    layers: Annotated[str, _listed("N,N", "Numbers of layers.", "--layers")] = "2"
-    width: Annotated[int, _number("Width of the residual stream.", "--width", least=1)] = 64
-    heads: Annotated[int, _number("Heads per layer.", "--heads", least=1)] = 2
+    layers: Annotated[str, _names_option("N,N", "Numbers of layers.", "--layers")] = "2"
+    width: Annotated[int, _number_option("Width of the residual stream.", "--width", least=1)] = 64
+    heads: Annotated[int, _number_option("Heads per layer.", "--heads", least=1)] = 2
     precision: Annotated[
-        str, _listed("NAMES", "Precisions of activations (emulated): float32, bfloat16 or bits:B.", "--precision")
+        str, _names_option("NAMES", "Precisions of activations (emulated): float32, bfloat16 or bits:B.", "--precision")
     ] = "float32"
-    seeds: Annotated[str, _listed("N,N", "Seeds of the initial weights and of the batches.", "--seeds")] = "0"
+    seeds: Annotated[str, _names_option("N,N", "Seeds of the initial weights and of the batches.", "--seeds")] = "0"
 
-    def grid(self, task: Task, schedule: Schedule, positions: list[str]) -> list[Setting]:
+    def grid(self, task: TrainingTask, schedule: Schedule, positions: list[str]) -> list[TrainingConfig]:
         """Return the settings of all runs."""
-        from softmachine.studies.learn.data import grid
+        from softmachine.studies.learn.data import make_runs
 
-        return grid(
+        return make_runs(
             task,
             schedule,
             positions=positions,
@@ -90,75 +90,80 @@ class Shapes(Group):
 
 
 @dataclass(frozen=True)
-class Pace(Group):
+class ScheduleOptions(OptionGroup):
     """The training schedule, see :class:`.Schedule`."""
 
-    learning_rate: Annotated[float, _number("Maximum learning rate.", "--learning-rate")] = 2e-3
-    batch: Annotated[int, _number("Words per step.", "--batch", least=1)] = 64
+    learning_rate: Annotated[float, _number_option("Maximum learning rate.", "--learning-rate")] = 2e-3
+    batch: Annotated[int, _number_option("Words per step.", "--batch", least=1)] = 64
     curriculum: Annotated[
-        float, _number("Share of the steps in which the maximum length of words grows.", "--curriculum", metavar="F")
+        float,
+        _number_option("Share of the steps in which the maximum length of words grows.", "--curriculum", metavar="F"),
     ] = 0.0
     patience: Annotated[
-        int, _number("Stop after N validations in a row without errors; 0 disables it.", "--patience")
+        int, _number_option("Stop after N validations in a row without errors; 0 disables it.", "--patience")
     ] = 0
-    minutes: Annotated[float | None, value("N", "Stop each run after N minutes.", "--minutes")] = None
+    minutes: Annotated[float | None, value_option("N", "Stop each run after N minutes.", "--minutes")] = None
 
 
 @dataclass(frozen=True)
-class Data(Group):
+class DataOptions(OptionGroup):
     """The words, see :class:`.Task`."""
 
-    words: Annotated[int, _number("Maximum number of words for training and validation.", "--words", least=2)] = 2_000
+    words: Annotated[
+        int, _number_option("Maximum number of words for training and validation.", "--words", least=2)
+    ] = 2_000
     test_words: Annotated[
         int | None,
-        value("K", "Words per test bin. Default: up to 200.", "--test-words", least=1),
+        value_option("K", "Words per test bin. Default: up to 200.", "--test-words", minimum=1),
     ] = None
     long_traces: Annotated[
-        float, _number("Minimum share of traces with more than 10 tokens.", "--long-traces", metavar="F")
+        float, _number_option("Minimum share of traces with more than 10 tokens.", "--long-traces", metavar="F")
     ] = 0.8
     near_misses: Annotated[
-        bool, switch("Sample words in pairs at edit distance 1, one accepted and one rejected.", "--near-misses")
+        bool, switch_option("Sample words in pairs at edit distance 1, one accepted and one rejected.", "--near-misses")
     ] = False
-    max_steps: Annotated[int, _number("Maximum number of steps of a run.", "--max-steps", least=1)] = 10_000
+    max_steps: Annotated[int, _number_option("Maximum number of steps of a run.", "--max-steps", least=1)] = 10_000
 
 
 @dataclass(frozen=True)
-class Kept(Group):
+class OutputOptions(OptionGroup):
     """The files to write."""
 
     folder: learn_common.Runs = None
     save: Annotated[
         Path | None,
-        value("DIR", "Save the model of a single run as a stock LLaMA (positions none or rope).", "--save"),
+        value_option("DIR", "Save the model of a single run as a stock LLaMA (positions none or rope).", "--save"),
     ] = None
-    plot: Annotated[Path | None, file("Plot the share of exact traces by word length (PNG or SVG).", "--plot")] = None
-    compiled: Annotated[bool, switch("Also measure the compiled model on the same words.", "--compiled")] = False
+    plot: Annotated[
+        Path | None, file_option("Plot the share of exact traces by word length (PNG or SVG).", "--plot")
+    ] = None
+    compiled: Annotated[bool, switch_option("Also measure the compiled model on the same words.", "--compiled")] = False
     probes: Annotated[
         Path | None,
-        file(
+        file_option(
             "Probe each layer of the first run for the compiled model's variables, and plot the accuracy (PNG or SVG).",
             "--probes",
         ),
     ] = None
 
-    def require(self, settings: list[Setting], cluster: str | None) -> None:
+    def require(self, settings: list[TrainingConfig], cluster: str | None) -> None:
         """Validate files before the training.
 
         Raises:
             UsageError: If one cannot be written.
         """
-        from softmachine.studies.learn.hf_checkpoint import require_stock
-        from softmachine.support.figures import require_picture
+        from softmachine.studies.learn.hf_checkpoint import require_llama_compatible
+        from softmachine.support.figures import require_drawable
 
         if (self.save or self.probes) and cluster is not None:
             raise UsageError("--save and --probes cannot be combined with --cluster, whose weights stay on the workers")
         if self.save is not None:
             if len(settings) > 1:
                 raise UsageError(f"--save requires a single run; the options define {len(settings)}")
-            require_stock(settings[0].shape.positions, settings[0].shape.precision, self.save)
+            require_llama_compatible(settings[0].shape.positions, settings[0].shape.precision, self.save)
         for each in (self.plot, self.probes):
             if each is not None:
-                require_picture(each)
+                require_drawable(each)
 
     @property
     def files(self) -> dict[str, str]:
@@ -174,11 +179,11 @@ def command(
     train: Train = 30,
     test: Tests = "60,90",
     steps: Steps = 1_000,
-    shapes: Shapes,
+    architectures: ArchitectureOptions,
     data_seed: DataSeed = 0,
-    pace: Pace,
-    data: Data,
-    kept: Kept,
+    schedule_options: ScheduleOptions,
+    data: DataOptions,
+    outputs: OutputOptions,
     theorem: options.TheoremName = None,
     context: options.Context = None,
     format_name: options.Format = None,
@@ -195,21 +200,21 @@ def command(
     require_torch()
     from softmachine.api import load, source_of
     from softmachine.studies.learn.config import Schedule
-    from softmachine.studies.learn.data import task_for
+    from softmachine.studies.learn.data import make_task
 
     item = source_of(load(source, format_name))
     tests = _numbers(test, "--test")
-    task = task_for(item, train=train, tests=tests, theorem=theorem, context=context, seed=data_seed, **asdict(data))
-    schedule = Schedule(steps=steps, every=max(1, min(100, steps // 4)), **asdict(pace))
-    settings = shapes.grid(task, schedule, _names(positions))
-    kept.require(settings, cluster)
+    task = make_task(item, train=train, tests=tests, theorem=theorem, context=context, seed=data_seed, **asdict(data))
+    schedule = Schedule(steps=steps, every=max(1, min(100, steps // 4)), **asdict(schedule_options))
+    settings = architectures.grid(task, schedule, _names(positions))
+    outputs.require(settings, cluster)
     with temporary_folder() as scratch:
-        folder = kept.folder or (
-            Path(scratch) if kept.save or kept.probes else None
+        folder = outputs.folder or (
+            Path(scratch) if outputs.save or outputs.probes else None
         )  # the files are made from saved weights
-        records = learn_common.trained(settings, folder, workers, cluster, output)
-        beside = _write_results(kept, item, settings[0], records, folder, output)
-    _answer(records, beside, kept.files, output)
+        records = learn_common.train_all(settings, folder, workers, cluster, output)
+        beside = _write_results(outputs, item, settings[0], records, folder, output)
+    _answer(records, beside, outputs.files, output)
 
 
 def _names(text: str) -> list[str]:
@@ -229,56 +234,63 @@ def _numbers(text: str, option: str) -> list[int]:
 
 
 def _write_results(
-    kept: Kept, item: Source, setting: Setting, records: list[Record], folder: Path | None, output: Output
-) -> Beside | None:
+    kept: OutputOptions,
+    item: Source,
+    setting: TrainingConfig,
+    records: list[Record],
+    folder: Path | None,
+    output: Output,
+) -> CompiledBaseline | None:
     """Write the requested files; return the measurements of the compiled model, if requested."""
-    from softmachine.studies.learn.data import corpus_of
+    from softmachine.studies.learn.data import load_corpus
     from softmachine.studies.learn.hf_checkpoint import save_checkpoint
     from softmachine.studies.learn.report import draw_runs
-    from softmachine.studies.learn.runs import trained
+    from softmachine.studies.learn.runs import load_decoder
 
     shown = kept.compiled or kept.plot or kept.probes  # a plot has the compiled model's line
     beside = _measure_compiled(item, setting, probes=kept.probes, output=output, folder=folder) if shown else None
     if kept.save is not None and folder is not None:
-        save_checkpoint(trained(setting, folder), corpus_of(setting.task), kept.save)
+        save_checkpoint(load_decoder(setting, folder), load_corpus(setting.task), kept.save)
     if kept.plot is not None:
-        draw_runs(records, beside.shares if beside else None, kept.plot)
+        draw_runs(records, beside.exact_shares if beside else None, kept.plot)
     return beside
 
 
 def _measure_compiled(
-    item: Source, setting: Setting, *, probes: Path | None, folder: Path | None, output: Output
-) -> Beside:
+    item: Source, setting: TrainingConfig, *, probes: Path | None, folder: Path | None, output: Output
+) -> CompiledBaseline:
     """Measure the compiled model on the same words, and probe the trained one for its variables."""
     from softmachine import api
-    from softmachine.cli.output import working
-    from softmachine.studies.learn.compiled_baseline import beside
-    from softmachine.studies.learn.data import corpus_of
+    from softmachine.cli.output import spinner
+    from softmachine.studies.learn.compiled_baseline import evaluate_baseline
+    from softmachine.studies.learn.data import load_corpus
     from softmachine.studies.learn.report import draw_probes
-    from softmachine.studies.learn.runs import trained
+    from softmachine.studies.learn.runs import load_decoder
 
     task = setting.task
-    with working("compiling", output) as tell:
+    with spinner("compiling", output) as tell:
         model = api.compile(item, task.theorem, context=task.context)
         tell("running the compiled model on the same words")
-        found = beside(model, corpus_of(task), trained(setting, folder) if probes and folder else None)
+        found = evaluate_baseline(
+            model, load_corpus(task), load_decoder(setting, folder) if probes and folder else None
+        )
         if probes is not None:
             draw_probes(found.probes, task.name, probes)
     return found
 
 
-def _answer(records: list[Record], beside: Beside | None, written: dict[str, str], output: Output) -> None:
-    from softmachine.studies.learn.report import notes, table
+def _answer(records: list[Record], beside: CompiledBaseline | None, written: dict[str, str], output: Output) -> None:
+    from softmachine.studies.learn.report import format_notes, format_table
 
     if output.as_json:
         more = {} if beside is None else {"compiled": beside.to_json()}
-        output.answer({"runs": records, **more, "files": written})
+        output.print_json({"runs": records, **more, "files": written})
         return
-    output.say(table(records))
+    output.print(format_table(records))
     if beside is not None:
-        output.say(str(beside))
+        output.print(str(beside))
     if not output.quiet:
-        for note in notes(records):
-            output.say(f"  {note}")
+        for note in format_notes(records):
+            output.print(f"  {note}")
         for name, path in written.items():
-            output.say(f"{name} written to {path}")
+            output.print(f"{name} written to {path}")

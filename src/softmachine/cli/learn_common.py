@@ -7,48 +7,48 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from softmachine.cli.options import value
+from softmachine.cli.options import value_option
 from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
-    from softmachine.studies.learn.config import Setting
+    from softmachine.studies.learn.config import TrainingConfig
     from softmachine.studies.learn.runs import Record
     from softmachine.studies.learn.training import Progress
 
 Runs = Annotated[
     Path | None,
-    value("DIR", "Save the record and weights of each run; an interrupted sweep resumes.", "--output", "-o"),
+    value_option("DIR", "Save the record and weights of each run; an interrupted sweep resumes.", "--output", "-o"),
 ]
 
 
-def trained(
-    settings: list[Setting], folder: Path | None, workers: int | None, cluster: str | None, output: Output
+def train_all(
+    settings: list[TrainingConfig], folder: Path | None, workers: int | None, cluster: str | None, output: Output
 ) -> list[Record]:
     """Train all runs with a progress bar, and return their records; the data are validated first."""
-    from softmachine.cli.output import bar, working
+    from softmachine.cli.output import bar, spinner
     from softmachine.studies.learn.data import require_data
-    from softmachine.studies.learn.runs import allow_training, sweep
-    from softmachine.support.parallel import crew_of
+    from softmachine.studies.learn.runs import require_affordable_training, sweep_runs
+    from softmachine.support.parallel import select_executor
 
-    crew = crew_of(1 if len(settings) == 1 and cluster is None else workers, cluster)
-    with working("sampling words", output):
+    crew = select_executor(1 if len(settings) == 1 and cluster is None else workers, cluster)
+    with spinner("sampling words", output):
         require_data(settings)
-        allow_training(settings, folder, crew.size if crew else 1)
+        require_affordable_training(settings, folder, crew.worker_count if crew else 1)
     found: list[Record] = []
     if crew is not None:
         with bar("runs", len(settings), output) as advance:
-            for record in sweep(settings, folder, crew=crew, tell=output.warn):
+            for record in sweep_runs(settings, folder, factory=crew, progress=output.warn):
                 found.append(record)
                 advance(1)
             return found
-    with steps_of(settings, output) as show:
-        for record in sweep(settings, folder, watch=lambda progress: show(progress, len(found))):
+    with steps_bar(settings, output) as show:
+        for record in sweep_runs(settings, folder, on_step=lambda progress: show(progress, len(found))):
             found.append(record)  # noqa: PERF402 - its length is displayed
     return found
 
 
 @contextmanager
-def steps_of(settings: list[Setting], output: Output) -> Iterator[Callable[[Progress, int], None]]:
+def steps_bar(settings: list[TrainingConfig], output: Output) -> Iterator[Callable[[Progress, int], None]]:
     """Show a bar of steps with loss and accuracy; yields a function that updates it for a run and its number."""
     if not output.progress:
         yield lambda _progress, _number: None

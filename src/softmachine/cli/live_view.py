@@ -13,13 +13,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from softmachine.cli.compile_options import model_line
-from softmachine.cli.output import PATIENCE, Output, printable
-from softmachine.support.text import many
+from softmachine.cli.compile_options import format_model
+from softmachine.cli.output import SPINNER_DELAY, Output, escape_unprintable
+from softmachine.support.text import pluralize
 
 if TYPE_CHECKING:
     from softmachine.cli.tape_view import TapeView
-    from softmachine.engines.run import Run, Running
+    from softmachine.engines.run import Run, RunSession
 
 FRAME = 1 / 20
 """Seconds between two redraws."""
@@ -32,10 +32,10 @@ MAX_LINES = 4
 """Maximum lines of a long tape."""
 
 
-class Watcher(Protocol):
+class RunDisplay(Protocol):
     """Observer of the tokens of a run."""
 
-    def see(self, piece: Sequence[str]) -> None:
+    def update(self, piece: Sequence[str]) -> None:
         """Receive more tokens."""
 
     def close(self) -> None:
@@ -43,7 +43,7 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True)
-class Watched:
+class DisplayResult:
     """How a run was displayed.
 
     Args:
@@ -59,16 +59,16 @@ class Watched:
     lines: list[str] | None
 
 
-def watch(running: Running, watcher: Watcher | None) -> bool:
+def run_with_display(running: RunSession, watcher: RunDisplay | None) -> bool:
     """Run to the end; return whether Ctrl-C interrupted it."""
     try:
-        for piece in running.pieces():
+        for piece in running.chunks():
             if watcher:
-                watcher.see(piece)
+                watcher.update(piece)
     except KeyboardInterrupt:
         return True
     except MemoryError as error:
-        error.add_note(f"running {running.model.name!r}, after {many(len(running.tokens), 'token')}")
+        error.add_note(f"running {running.model.name!r}, after {pluralize(len(running.tokens), 'token')}")
         raise
     finally:
         if watcher:
@@ -76,7 +76,7 @@ def watch(running: Running, watcher: Watcher | None) -> bool:
     return False
 
 
-class Trace:
+class TraceDisplay:
     """Prints one line per step, or collects the lines if standard output is JSON."""
 
     def __init__(self, view: TapeView | None, output: Output, width: int) -> None:
@@ -85,18 +85,18 @@ class Trace:
         self._output = output
         self._width = width
 
-    def see(self, piece: Sequence[str]) -> None:
+    def update(self, piece: Sequence[str]) -> None:
         """Print every step."""
         for token in piece:
             self._show(token)
 
     def _show(self, token: str) -> None:
         """Print the configuration after a token, if the token is a step."""
-        if self._view and not self._view.follow(token):
+        if self._view and not self._view.apply(token):
             return
-        self._print(self._view.line(self._width) if self._view else Text(printable(token)))
+        self._print(self._view.line(self._width) if self._view else Text(escape_unprintable(token)))
 
-    def begin(self) -> None:
+    def print_first(self) -> None:
         """Print the first configuration of a resumed run."""
         if self._view:
             self._print(self._view.line(self._width))
@@ -112,7 +112,7 @@ class Trace:
         """Do nothing: everything was printed."""
 
 
-class Redrawn:
+class LiveDisplay:
     """A live display that is redrawn many times per second.
 
     Args:
@@ -140,10 +140,10 @@ class Redrawn:
         )
         self._due = time.perf_counter() + patience
 
-    def see(self, piece: Sequence[str]) -> None:
+    def update(self, piece: Sequence[str]) -> None:
         """Redraw, if it is due."""
         if self._view:
-            self._view.follow_all(piece)
+            self._view.apply_all(piece)
         if time.perf_counter() >= self._due:
             self._draw()
             self._due = time.perf_counter() + FRAME
@@ -159,7 +159,7 @@ class Redrawn:
         self._live.update(self._picture(), refresh=True)
 
 
-def screen(running: Running, view: TapeView, title: str, output: Output) -> Redrawn:
+def live_screen(running: RunSession, view: TapeView, title: str, output: Output) -> LiveDisplay:
     """Show the last steps in a panel on standard output."""
     began = time.perf_counter()
 
@@ -171,40 +171,42 @@ def screen(running: Running, view: TapeView, title: str, output: Output) -> Redr
             row.no_wrap, row.overflow = True, "crop"
         return Panel(
             Group(*rows),
-            title=Text(printable(title), style="bold"),
+            title=Text(escape_unprintable(title), style="bold"),
             title_align="left",
             subtitle=Text(_speed(running, began), style="dim"),
             subtitle_align="right",
             width=width,
         )
 
-    return Redrawn(output.out, picture, view=view)
+    return LiveDisplay(output.out, picture, view=view)
 
 
-def status_line(running: Running, output: Output) -> Redrawn:
+def status_line(running: RunSession, output: Output) -> LiveDisplay:
     """Show the progress of a run on standard error."""
     began = time.perf_counter()
-    return Redrawn(output.err, lambda: Text(f"running: {_speed(running, began)}"), patience=PATIENCE, stays=False)
+    return LiveDisplay(
+        output.err, lambda: Text(f"running: {_speed(running, began)}"), patience=SPINNER_DELAY, stays=False
+    )
 
 
-def _speed(running: Running, began: float) -> str:
+def _speed(running: RunSession, began: float) -> str:
     seconds, count = time.perf_counter() - began, len(running.tokens)
-    memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > MIN_MEMORY else ""
-    speed = f"{many(count, 'token')}, {(count - running.resumed) / seconds:,.0f} per second"
-    return f"{speed}, context {running.context:,}{memory} ({running.engine} engine)"
+    memory = f", {running.memory_bytes / 1e6:,.0f} MB" if running.memory_bytes > MIN_MEMORY else ""
+    speed = f"{pluralize(count, 'token')}, {(count - running.resumed_count) / seconds:,.0f} per second"
+    return f"{speed}, context {running.context_length:,}{memory} ({running.engine} engine)"
 
 
-def show_run(run: Run, output: Output, watched: Watched) -> None:
+def print_run(run: Run, output: Output, watched: DisplayResult) -> None:
     """Print the summary of a run; and its story, unless it was traced or shown live."""
     if watched.on_screen:
         output.out.print(_summary_table(run, output.width, watched.interrupted))
         return
-    from softmachine.engines.result import UNFINISHED
+    from softmachine.engines.result import NO_VERDICT
 
-    if not (output.quiet or watched.traced) and (went := run.story()):
-        output.say(went)
-    summary = run.summary()
-    output.say(summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1) if run.verdict is None else summary)
+    if not (output.quiet or watched.traced) and (went := run.format_steps()):
+        output.print(went)
+    summary = run.format_summary()
+    output.print(summary.replace(NO_VERDICT, _unfinished(watched.interrupted), 1) if run.verdict is None else summary)
 
 
 def _unfinished(interrupted: bool) -> str:
@@ -213,17 +215,19 @@ def _unfinished(interrupted: bool) -> str:
 
 def _summary_table(run: Run, width: int, interrupted: bool) -> Table:
     verdict = run.verdict or _unfinished(interrupted)
-    tokens = ", ".join([f"{len(run.tokens):,}", *run.pace("per second")])
+    tokens = ", ".join([f"{len(run.tokens):,}", *run.describe_speed("per second")])
     rows: dict[str, str | Text] = {
-        "verdict": Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
-        "tape": _abbreviate_tape(printable(run.output), MAX_LINES * (width - 9)),
+        "verdict": Text.assemble(
+            (verdict, COLOURS.get(verdict, "bold yellow")), f" after {pluralize(run.steps, 'step')}"
+        ),
+        "tape": _abbreviate_tape(escape_unprintable(run.output), MAX_LINES * (width - 9)),
         "tokens": f"{tokens} ({run.engine} engine, {run.arithmetic})",
     }
     if len(run.segments) > 1:
         rows["segments"] = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"
     if run.notes:
         rows["note"] = "; ".join(run.notes)
-    rows["model"] = model_line(run.model.weights)
+    rows["model"] = format_model(run.model.weights)
     table = Table.grid(padding=(0, 2))
     for label, row in rows.items():
         table.add_row(Text(label, style="dim"), row if isinstance(row, Text) else Text(row))

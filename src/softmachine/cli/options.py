@@ -17,29 +17,29 @@ import typer
 _PACKAGE = Path(__file__).parents[1]
 
 
-def zoo_names(incomplete: str) -> Iterator[str]:
+def complete_zoo_name(incomplete: str) -> Iterator[str]:
     """Complete names of the zoo; if there are none, shells complete file names."""
     index = (_PACKAGE / "languages" / "zoo" / "index.yaml").read_text(encoding="utf-8")
-    return beginning(re.findall(r"^- name: (\S+)", index, re.MULTILINE), incomplete)
+    return with_prefix(re.findall(r"^- name: (\S+)", index, re.MULTILINE), incomplete)
 
 
-def theorem_names(incomplete: str) -> Iterator[str]:
+def complete_theorem_name(incomplete: str) -> Iterator[str]:
     """Complete names of bundled theorems; those of plug-ins would have to be imported."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(_PACKAGE.glob("theorems/*/theorem.py")))
     listed = (text.partition("\nTHEOREMS = (")[2] for text in texts)
-    return beginning((name for text in listed for name in _FIRST.findall(text)), incomplete)
+    return with_prefix((name for text in listed for name in _FIRST.findall(text)), incomplete)
 
 
 _FIRST = re.compile(r'^    \w+\(\s*"([^"]+)"', re.MULTILINE)
 """The first argument of each call that defines a theorem: its name."""
 
 
-def one_of(*names: str) -> Callable[[str], Iterator[str]]:
+def complete_from(*names: str) -> Callable[[str], Iterator[str]]:
     """Return a function that completes these names."""
-    return lambda incomplete: beginning(names, incomplete)
+    return lambda incomplete: with_prefix(names, incomplete)
 
 
-def beginning(names: Iterable[str], incomplete: str) -> Iterator[str]:
+def with_prefix(names: Iterable[str], incomplete: str) -> Iterator[str]:
     """Select the names that start with a prefix."""
     return (name for name in names if name.startswith(incomplete))
 
@@ -47,9 +47,9 @@ def beginning(names: Iterable[str], incomplete: str) -> Iterator[str]:
 class Status(IntEnum):
     """Exit statuses."""
 
-    DONE = 0
-    FAILS = 1
-    MISTAKE = 2
+    OK = 0
+    DOES_NOT_HOLD = 1
+    USAGE_ERROR = 2
     STEP_LIMIT = 3
     INTERRUPTED = 130
     BROKEN_PIPE = 141
@@ -59,44 +59,44 @@ OUTPUT = "Output"
 """The panel of the options that every command has."""
 
 
-def value(
+def value_option(
     metavar: str,
-    about: str,
+    help_text: str,
     *names: str,
-    least: float | None = None,
-    completed: Callable[[str], Iterable[str]] | None = None,
+    minimum: float | None = None,
+    completion: Callable[[str], Iterable[str]] | None = None,
     default: bool = False,
 ) -> object:
     """Define an option with a value.
 
     Args:
         metavar: The name of the value in the help.
-        about: The help.
+        help_text: The help.
         names: The names of the option; by default, that of the parameter.
-        least: The smallest value.
-        completed: Shell completion of the value.
+        minimum: The smallest value.
+        completion: Shell completion of the value.
         default: Whether the help shows the default value; otherwise its text describes it.
     """
 
     def require(given: float | None) -> float | None:
-        if given is not None and least is not None and given < least:
-            raise typer.BadParameter(f"{given} is less than {least}")
+        if given is not None and minimum is not None and given < minimum:
+            raise typer.BadParameter(f"{given} is less than {minimum}")
         return given
 
-    bounded = None if least is None else require
+    bounded = None if minimum is None else require
     return typer.Option(
-        *names, metavar=metavar, show_default=default, help=about, callback=bounded, autocompletion=completed
+        *names, metavar=metavar, show_default=default, help=help_text, callback=bounded, autocompletion=completion
     )
 
 
-def file(about: str, *names: str) -> object:
+def file_option(help_text: str, *names: str) -> object:
     """Define an option with the name of a file."""
-    return typer.Option(*names, metavar="FILE", show_default=False, help=about, dir_okay=False)
+    return typer.Option(*names, metavar="FILE", show_default=False, help=help_text, dir_okay=False)
 
 
-def switch(about: str, *names: str, panel: str | None = None) -> object:
+def switch_option(help_text: str, *names: str, panel: str | None = None) -> object:
     """Define an option without a value."""
-    return typer.Option(*names, metavar="", rich_help_panel=panel, help=about)
+    return typer.Option(*names, metavar="", rich_help_panel=panel, help=help_text)
 
 
 Source = Annotated[
@@ -104,7 +104,7 @@ Source = Annotated[
     typer.Argument(
         metavar="SOURCE",
         show_default=False,
-        autocompletion=zoo_names,
+        autocompletion=complete_zoo_name,
         help="A zoo name, a file, [b]-[/] for standard input, a formula, a bbchallenge code, or a folder written by "
         "[b]softmachine compile[/].",
     ),
@@ -115,34 +115,34 @@ _FORMATS = (
 )
 Format = Annotated[
     str | None,
-    value(
+    value_option(
         "NAME",
         f"Format of SOURCE: {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}. Default: detected.",
         "--format",
-        completed=one_of(*_FORMATS),
+        completion=complete_from(*_FORMATS),
     ),
 ]
 TheoremName = Annotated[
     str | None,
-    value(
+    value_option(
         "NAME",
         "Theorem to compile with; [b]softmachine theorems[/] lists them. Default: the first that applies.",
         "--theorem",
-        completed=theorem_names,
+        completion=complete_theorem_name,
     ),
 ]
 AttentionName = Annotated[
     str | None,
-    value(
+    value_option(
         "NAME",
         "[b]hard[/] or [b]soft[/] attention. Default: the theorem's preference.",
         "--attention",
-        completed=one_of("hard", "soft"),
+        completion=complete_from("hard", "soft"),
     ),
 ]
 Alphabet = Annotated[
     str | None,
-    value(
+    value_option(
         "SYMBOLS",
         "Additional input symbols of a formula, separated by spaces if longer than one character.",
         "--alphabet",
@@ -150,24 +150,26 @@ Alphabet = Annotated[
 ]
 CertifiedLength = Annotated[
     int | None,
-    value(
+    value_option(
         "N",
         "With soft attention: certify every input up to length N (for decoders, input and run together). Default: "
         "that of --context.",
         "--length",
-        least=0,
+        minimum=0,
     ),
 ]
 _CONTEXT = "Number of positions that the weights are built for, if they depend on it."
-Context = Annotated[int | None, value("N", _CONTEXT, "--context", least=0)]
-RunContext = Annotated[int | None, value("N", f"{_CONTEXT} Default: enough for the run.", "--context", least=0)]
+Context = Annotated[int | None, value_option("N", _CONTEXT, "--context", minimum=0)]
+RunContext = Annotated[
+    int | None, value_option("N", f"{_CONTEXT} Default: enough for the run.", "--context", minimum=0)
+]
 CheckContext = Annotated[
     int | None,
-    value(
+    value_option(
         "N",
         f"{_CONTEXT} Soft attention is certified for this length. Default: the longest run tried.",
         "--context",
-        least=0,
+        minimum=0,
     ),
 ]
 _ARITHMETIC = partial(
@@ -184,37 +186,41 @@ RewritingArithmetic = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    value(
+    value_option(
         "N",
         "Number of processes; the result does not depend on it. Default: all cores for long work.",
         "--workers",
-        least=1,
+        minimum=1,
     ),
 ]
 Cluster = Annotated[
     str | None,
-    value("ADDRESS", "Use the workers of a Dask scheduler, such as tcp://10.0.0.1:8786.", "--cluster"),
+    value_option("ADDRESS", "Use the workers of a Dask scheduler, such as tcp://10.0.0.1:8786.", "--cluster"),
 ]
 JournalFile = Annotated[
-    Path | None, file("Record finished parts in FILE; an interrupted sweep resumes from it.", "--journal")
+    Path | None, file_option("Record finished parts in FILE; an interrupted sweep resumes from it.", "--journal")
 ]
-Folder = Annotated[Path, value("DIR", "Folder to write.", "--output", "-o")]
-Force = Annotated[bool, switch("Replace a model that was written there before; other files stay.", "--force")]
-Yes = Annotated[bool, switch("Proceed even if the estimate exceeds 10 minutes or half of the free memory.", "--yes")]
+Folder = Annotated[Path, value_option("DIR", "Folder to write.", "--output", "-o")]
+Force = Annotated[bool, switch_option("Replace a model that was written there before; other files stay.", "--force")]
+Yes = Annotated[
+    bool, switch_option("Proceed even if the estimate exceeds 10 minutes or half of the free memory.", "--yes")
+]
 
 Causal = Annotated[
     bool,
-    switch("RASP: selectors see only keys up to the query, as in a decoder (the theorem rasp-causal).", "--causal"),
+    switch_option(
+        "RASP: selectors see only keys up to the query, as in a decoder (the theorem rasp-causal).", "--causal"
+    ),
 ]
 Generate = Annotated[
     bool,
-    switch(
+    switch_option(
         "RASP: append the program's output until it emits its stop symbol (the theorem rasp-generate).",
         "--generate",
     ),
 ]
 
-Json = Annotated[bool, switch("Print one JSON object and nothing else.", "--json", panel=OUTPUT)]
-Quiet = Annotated[bool, switch("Print only the answer; no progress.", "--quiet", "-q", panel=OUTPUT)]
-Debug = Annotated[bool, switch("Show tracebacks of errors.", "--debug", panel=OUTPUT)]
+Json = Annotated[bool, switch_option("Print one JSON object and nothing else.", "--json", panel=OUTPUT)]
+Quiet = Annotated[bool, switch_option("Print only the answer; no progress.", "--quiet", "-q", panel=OUTPUT)]
+Debug = Annotated[bool, switch_option("Show tracebacks of errors.", "--debug", panel=OUTPUT)]
 """Only declared by the commands; the error reporter looks for it on the command line."""

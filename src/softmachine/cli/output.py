@@ -18,11 +18,11 @@ from typing import IO, TypeVar
 
 from rich.console import Console
 
-from softmachine.support.files import require_new, require_suffix
-from softmachine.support.progress import Tell, nobody, noted
-from softmachine.support.text import many, printable
+from softmachine.support.files import require_creatable, require_suffix
+from softmachine.support.progress import ProgressCallback, annotate_memory_errors, ignore_progress
+from softmachine.support.text import escape_unprintable, pluralize
 
-__all__ = ["Output", "print_json", "printable", "require_svg"]
+__all__ = ["Output", "print_json", "escape_unprintable", "require_svg"]
 
 
 MIN_WIDTH = 20
@@ -75,25 +75,27 @@ class Output:
         """Maximum columns of a line."""
         return max(self.out.width, MIN_WIDTH)
 
-    def say(self, text: str, style: str | None = None) -> None:
+    def print(self, text: str, style: str | None = None) -> None:
         """Print text; long lines are not wrapped."""
-        self.out.print(printable(text), style=style, soft_wrap=True)
+        self.out.print(escape_unprintable(text), style=style, soft_wrap=True)
 
-    def columns(self, rows: Sequence[Sequence[str]]) -> None:
+    def print_columns(self, rows: Sequence[Sequence[str]]) -> None:
         """Print a table with right-aligned columns."""
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
-            self.say("  ".join(entry.rjust(wide) for entry, wide in zip(row, widths, strict=True)))
+            self.print("  ".join(entry.rjust(wide) for entry, wide in zip(row, widths, strict=True)))
 
     def warn_of_limit(self, max_steps: int) -> None:
         """Warn that a run reached the step limit."""
-        self.warn(f"stopped after {many(max_steps, 'step')}; for a longer run: --max-steps {10 * max_steps or 1000}")
+        self.warn(
+            f"stopped after {pluralize(max_steps, 'step')}; for a longer run: --max-steps {10 * max_steps or 1000}"
+        )
 
     def warn(self, message: str) -> None:
         """Print a message on standard error."""
-        self.err.print(printable(message), style="yellow", soft_wrap=True)
+        self.err.print(escape_unprintable(message), style="yellow", soft_wrap=True)
 
-    def answer(self, result: Mapping[str, object]) -> None:
+    def print_json(self, result: Mapping[str, object]) -> None:
         """Print the result as one JSON object."""
         print_json(result)
 
@@ -115,31 +117,31 @@ def require_svg(file: Path) -> None:
         UsageError: If it has another extension or exists, or its folder does not.
     """
     require_suffix(file, ".svg")
-    require_new(file)
+    require_creatable(file)
 
 
 Item = TypeVar("Item")
-PATIENCE = 0.5
+SPINNER_DELAY = 0.5
 """Seconds before anything is shown."""
 
 
 @contextmanager
-def working(title: str, output: Output) -> Iterator[Tell]:
+def spinner(title: str, output: Output) -> Iterator[ProgressCallback]:
     """Show a spinner during long work; yields a function that updates its text."""
-    with noted(title):
+    with annotate_memory_errors(title):
         yield from _working(title, output)
 
 
-def _working(title: str, output: Output) -> Iterator[Tell]:
+def _working(title: str, output: Output) -> Iterator[ProgressCallback]:
     if not output.progress:
-        yield nobody
+        yield ignore_progress
         return
     from rich.live import Live
     from rich.spinner import Spinner
     from rich.text import Text
 
     spinner = Spinner("dots", title)
-    due = time.perf_counter() + PATIENCE
+    due = time.perf_counter() + SPINNER_DELAY
     with Live(
         get_renderable=lambda: spinner if time.perf_counter() >= due else Text(),
         console=output.err,
@@ -154,7 +156,7 @@ def _working(title: str, output: Output) -> Iterator[Tell]:
 @contextmanager
 def bar(title: str, total: float, output: Output) -> Iterator[Callable[[int], None]]:
     """Show a bar; yields a function that advances it. The total may be infinite."""
-    with noted(title):
+    with annotate_memory_errors(title):
         yield from _bar(title, total, output)
 
 
@@ -170,7 +172,7 @@ def _bar(title: str, total: float, output: Output) -> Iterator[Callable[[int], N
         yield lambda count: progress.advance(task, count)
 
 
-def counted(items: Iterable[Item], advance: Callable[[int], None]) -> Iterator[Item]:
+def advance_after_each(items: Iterable[Item], advance: Callable[[int], None]) -> Iterator[Item]:
     """Yield the items, and advance a bar after each."""
     for item in items:
         yield item

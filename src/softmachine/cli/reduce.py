@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.options import value
+from softmachine.cli.options import value_option
 from softmachine.cli.output import Output
-from softmachine.support.errors import Remedy, SoftmachineError, UsageError
+from softmachine.support.errors import FixHint, SoftmachineError, UsageError
 
 if TYPE_CHECKING:
     from softmachine.languages.source import Source
@@ -25,7 +25,7 @@ WordArgument = Annotated[
 ]
 TheoremName = Annotated[
     str | None,
-    value("NAME", "Theorem with the reduction; [b]softmachine theorems[/] lists them.", "--theorem"),
+    value_option("NAME", "Theorem with the reduction; [b]softmachine theorems[/] lists them.", "--theorem"),
 ]
 
 
@@ -43,27 +43,27 @@ def command(
     which [b]softmachine run[/] reads with [b]--format edges[/].
     """
     from softmachine.api import load, source_of
-    from softmachine.theorems import all_theorems, theorem_for
+    from softmachine.theorems import all_theorems, find_theorem
 
     item = source_of(load(source, format_name))
-    chosen = theorem_for(item, theorem)
+    chosen = find_theorem(item, theorem)
     reduced = _reduced(chosen, item, word)
     if reduced is None:
         others = [other.name for other in all_theorems() if other.applies_to(item) and _by_reduction(other, item, word)]
         raise UsageError(
             f"the theorem {chosen.name} has no reduction",
-            hint=Remedy("one that has: {}", theorem=others[0]) if others else "no theorem for this source has one",
+            hint=FixHint("one that has: {}", theorem=others[0]) if others else "no theorem for this source has one",
         )
     if output.as_json:
-        output.answer({"source": item.name, "theorem": chosen.name, "word": word, "reduced": reduced})
+        output.print_json({"source": item.name, "theorem": chosen.name, "word": word, "reduced": reduced})
     else:
-        output.say(reduced.rstrip("\n"))
+        output.print(reduced.rstrip("\n"))
 
 
 def _reduced(theorem: Theorem, item: Source, word: str) -> str | None:
     """Return the theorem's reduction of a word; None if it has none."""
     length = len(item.word(word)) if theorem.length else None
-    return theorem.codec_for(item, length).reduced(word)
+    return theorem.build_codec(item, length).apply_reduction(word)
 
 
 def _by_reduction(theorem: Theorem, item: Source, word: str) -> bool:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import Wanted, open_model
-from softmachine.cli.options import Status, one_of, value
+from softmachine.cli.compile_options import CompileOptions, load_model
+from softmachine.cli.options import Status, complete_from, value_option
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 from softmachine.support.text import did_you_mean
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from softmachine.compiler.model import Model
-    from softmachine.engines.check import Sweep
-    from softmachine.studies.measure.rewrite_cost import Rewriting
+    from softmachine.engines.check import InputSelection
+    from softmachine.studies.measure.rewrite_cost import RewriteComparison
     from softmachine.theorems.codec import Word
 
 EXAMPLES = """[dim]Examples:[/]
@@ -31,11 +31,15 @@ EXAMPLES = """[dim]Examples:[/]
 FORMS = ("one-head", "one-loop", "unmasked", "causal", "softmax-fixed-point")
 As = Annotated[
     str,
-    typer.Option("--as", metavar="FORM", help=f"Target form: {', '.join(FORMS)}.", autocompletion=one_of(*FORMS)),
+    typer.Option(
+        "--as", metavar="FORM", help=f"Target form: {', '.join(FORMS)}.", autocompletion=complete_from(*FORMS)
+    ),
 ]
 UpTo = Annotated[
     int | None,
-    value("N", "Compare every input up to length N. Default for circuits and graphs: all, if they are few.", least=0),
+    value_option(
+        "N", "Compare every input up to length N. Default for circuits and graphs: all, if they are few.", minimum=0
+    ),
 ]
 
 
@@ -58,50 +62,52 @@ def command(
 
     Exit status: 0 both are equal; 1 they differ.
     """
-    from softmachine.engines.check import Sweep
-    from softmachine.studies.measure.rewrite_cost import Form, Rewriting, choose_fixed_point
+    from softmachine.engines.check import InputSelection
+    from softmachine.studies.measure.rewrite_cost import RewriteComparison, RewriteForm, choose_fixed_point
 
-    if form not in set(Form):
+    if form not in set(RewriteForm):
         raise UsageError(f"unknown form {form!r}", hint=did_you_mean(form, FORMS))
-    model = open_model(source, Wanted(theorem, "hard", context, format=format_name), output, two_letters=True)
-    sweep = Sweep.every(model, up_to)
-    if form == Form.SOFTMAX:
+    model = load_model(source, CompileOptions(theorem, "hard", context, format=format_name), output, two_letters=True)
+    sweep = InputSelection.all_up_to(model, up_to)
+    if form == RewriteForm.SOFTMAX:
         arithmetic = choose_fixed_point(model.weights, _positions(sweep), arithmetic)
-    rewriting = Rewriting(model.weights, Form(form), arithmetic or "exact")
+    rewriting = RewriteComparison(model.weights, RewriteForm(form), arithmetic or "exact")
     found = next(_differences(sweep, rewriting, output), None)
     if output.as_json:
-        output.answer(_answer(model, rewriting, found))
+        output.print_json(_answer(model, rewriting, found))
     else:
         _print_comparison(model, rewriting, found, output)
-    return Status.DONE if found is None else Status.FAILS
+    return Status.OK if found is None else Status.DOES_NOT_HOLD
 
 
-def _differences(sweep: Sweep, rewriting: Rewriting, output: Output) -> Iterator[tuple[Word, int]]:
+def _differences(sweep: InputSelection, rewriting: RewriteComparison, output: Output) -> Iterator[tuple[Word, int]]:
     """Yield the inputs on which the two differ, and the position."""
     from softmachine.cli.output import bar
 
     with bar("inputs", sweep.total, output) as advance:
         for word in _affordable_words(sweep):
             tokens, length = _sequence(sweep.model, word)
-            place = rewriting.difference(tokens, length)
+            place = rewriting.find_difference(tokens, length)
             advance(1)
             if place is not None:
                 yield word, place
 
 
-def _affordable_words(sweep: Sweep) -> Iterator[Word]:
+def _affordable_words(sweep: InputSelection) -> Iterator[Word]:
     """Yield the words of a sweep; the estimate of the remaining time is updated at each length.
 
     Raises:
-        EffortError: If the estimate is too high, and not accepted by --yes.
+        TooExpensiveError: If the estimate is too high, and not accepted by --yes.
     """
     from itertools import groupby
 
-    from softmachine.support.resources import foreseen
+    from softmachine.support.resources import with_cost_forecast
 
     done = 0
-    for _, words in groupby(sweep.words_from(0), len):
-        for word in foreseen(words, sweep.total - done, f"comparing {sweep.number}", hint="compare shorter inputs"):
+    for _, words in groupby(sweep.iterate_from(0), len):
+        for word in with_cost_forecast(
+            words, sweep.total - done, f"comparing {sweep.count_text}", hint="compare shorter inputs"
+        ):
             done += 1
             yield word
 
@@ -117,12 +123,12 @@ def _sequence(model: Model, word: Word) -> tuple[list[str], int | None]:
     return [*prompt.tokens, *(token for token in islice(output, MAX_OUTPUT) if token is not None)], prompt.length
 
 
-def _positions(sweep: Sweep) -> int:
+def _positions(sweep: InputSelection) -> int:
     """Bound the number of positions of an input of a sweep."""
     from softmachine.theorems.codec import DecoderCodec
 
     codec = sweep.model.codec
-    longest = next((word for length in range(sweep.longest, -1, -1) for word in codec.words(length)), ())
+    longest = next((word for length in range(sweep.max_length, -1, -1) for word in codec.words(length)), ())
     return len(codec.prompt(longest).tokens) + (MAX_OUTPUT if isinstance(codec, DecoderCodec) else 0)
 
 
@@ -130,31 +136,34 @@ MAX_OUTPUT = 40
 """Maximum number of tokens of a decoder that are compared."""
 
 
-def _print_comparison(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None, output: Output) -> None:
-    from softmachine.support.text import many
+def _print_comparison(
+    model: Model, rewriting: RewriteComparison, found: tuple[Word, int] | None, output: Output
+) -> None:
+    from softmachine.support.text import pluralize
 
     costs = rewriting.costs
     if costs is not None and not output.quiet:
-        output.say(f"{model.name}: {rewriting.form.statement}\n")
+        output.print(f"{model.name}: {rewriting.form.statement}\n")
         titles = ["", "positions", "blocks", "iterations", "layers", "passed", "heads per layer", "width", "masks"]
         rows = [titles]
         for name, cost in zip(("before", "after"), costs, strict=True):
             *numbers, masks = asdict(cost).values()
             rows.append([name, *(f"{number:,}" for number in numbers), ", ".join(masks)])
-        output.columns(rows)
-        output.say("")
+        output.print_columns(rows)
+        output.print("")
     if found is None:
-        tried = many(rewriting.inputs, "input")
-        scale = f", softmax scale {rewriting.scale:,}" if rewriting.scale else ""
-        output.say(
-            f"{tried}: equal {rewriting.compared} at every position ({rewriting.arithmetic}{scale})", style="green"
+        tried = pluralize(rewriting.inputs, "input")
+        scale = f", softmax scale {rewriting.inverse_temperature:,}" if rewriting.inverse_temperature else ""
+        output.print(
+            f"{tried}: equal {rewriting.compared_values} at every position ({rewriting.arithmetic}{scale})",
+            style="green",
         )
     else:
         word, place = found
-        output.say(f"different at position {place} of input {''.join(word)!r}", style="red")
+        output.print(f"different at position {place} of input {''.join(word)!r}", style="red")
 
 
-def _answer(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None) -> dict[str, object]:
+def _answer(model: Model, rewriting: RewriteComparison, found: tuple[Word, int] | None) -> dict[str, object]:
     before, after = (asdict(cost) for cost in rewriting.costs) if rewriting.costs else (None, None)
     return {
         "source": model.name,
@@ -166,5 +175,5 @@ def _answer(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None) 
         "difference": None if found is None else {"input": list(found[0]), "position": found[1]},
         "before": before,
         "after": after,
-        **({"scale": rewriting.scale} if rewriting.scale else {}),
+        **({"scale": rewriting.inverse_temperature} if rewriting.inverse_temperature else {}),
     }

@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import Wanted, noted, open_for, rasp_theorem, view_of
-from softmachine.cli.groups import Group
-from softmachine.cli.inspection_options import Inside
-from softmachine.cli.options import Status, file, switch, value
+from softmachine.cli.compile_options import (
+    CompileOptions,
+    choose_rasp_theorem,
+    load_model_for_run,
+    notes_json,
+    tape_view,
+)
+from softmachine.cli.groups import OptionGroup
+from softmachine.cli.inspection_options import InspectOptions
+from softmachine.cli.options import Status, file_option, switch_option, value_option
 from softmachine.cli.output import Output
-from softmachine.support.errors import EffortError, Remedy, SoftmachineError, UsageError
+from softmachine.support.errors import FixHint, SoftmachineError, TooExpensiveError, UsageError
 
 if TYPE_CHECKING:
-    from softmachine.cli.live_view import Watched, Watcher
-    from softmachine.cli.run_views import Looking, Paging
+    from softmachine.cli.live_view import DisplayResult, RunDisplay
+    from softmachine.cli.run_views import PageOption, StepOption
     from softmachine.compiler.model import Model
-    from softmachine.engines.engine import Audited as AuditReport
-    from softmachine.engines.run import Run, Running
+    from softmachine.engines.engine import AuditResult as AuditReport
+    from softmachine.engines.run import Run, RunSession
     from softmachine.support.compare import Difference
 
-    Views = list[Looking | Paging]
+    Views = list[StepOption | PageOption]
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
@@ -45,7 +51,7 @@ PLAIN_WIDTH = 200
 """Columns of a trace that is written to a file."""
 
 
-Word = Annotated[
+Input = Annotated[
     str | None,
     typer.Argument(
         metavar="INPUT",
@@ -54,12 +60,12 @@ Word = Annotated[
         "suggests, or else the empty word.",
     ),
 ]
-Tokens = Annotated[bool, switch("With --json: include the tokens, as trace_tokens.", "--tokens")]
-Traced = Annotated[bool, switch("Print one line per step.", "--trace")]
+Tokens = Annotated[bool, switch_option("With --json: include the tokens, as trace_tokens.", "--tokens")]
+Trace = Annotated[bool, switch_option("Print one line per step.", "--trace")]
 
 
 @dataclass(frozen=True)
-class Execution(Group):
+class RunOptions(OptionGroup):
     """Options of the execution of a model."""
 
     arithmetic: options.ArithmeticName = "float64"
@@ -74,26 +80,26 @@ class Execution(Group):
     ] = "auto"
     max_steps: Annotated[
         int | None,
-        value("N", "Step limit. Default: 10^6, and 10^8 on the fast engine.", least=0),
+        value_option("N", "Step limit. Default: 10^6, and 10^8 on the fast engine.", minimum=0),
     ] = None
     audit: Annotated[
         int,
-        value(
+        value_option(
             "N",
             "After the run, recompute N random steps with every score in exact arithmetic (fast engine). Its duration "
             "can only be estimated, and refused, after the run.",
-            least=0,
+            minimum=0,
         ),
     ] = 0
     verify: Annotated[
         bool,
-        switch(
+        switch_option(
             "Compare every token with the reference interpreter during the run; status 1 if any differs.", "--verify"
         ),
     ] = False
     unchecked: Annotated[
         bool,
-        switch(
+        switch_option(
             "Do not compare the output with the reference interpreter: for models with edited weights. The run is "
             "labelled as unchecked.",
             "--unchecked",
@@ -101,7 +107,7 @@ class Execution(Group):
     ] = False
     sample: Annotated[
         bool,
-        switch(
+        switch_option(
             "Sample every token from the softmax of the logits, as language models do, instead of taking the maximum, "
             "and report the first difference from the interpreter. It shows how sharp the logits are.",
             "--sample",
@@ -109,37 +115,39 @@ class Execution(Group):
     ] = False
     seed: Annotated[
         int,
-        value("N", "Seed of --sample and --audit. Default: 0.", least=0),
+        value_option("N", "Seed of --sample and --audit. Default: 0.", minimum=0),
     ] = 0
     checkpoint: Annotated[
         Path | None,
-        file("Save the run to FILE periodically, on interruption and at its end (fast engine)."),
+        file_option("Save the run to FILE periodically, on interruption and at its end (fast engine)."),
     ] = None
     resume: Annotated[
         Path | None,
-        file("Resume from a checkpoint, and keep writing to it unless --checkpoint names another file (fast engine)."),
+        file_option(
+            "Resume from a checkpoint, and keep writing to it unless --checkpoint names another file (fast engine)."
+        ),
     ] = None
 
     def require(self) -> None:
         """Validate the combination of options, and files, before any work."""
         if self.audit and self.engine == "dense":
-            raise UsageError("--audit requires the fast engine", hint=Remedy(engine="fast"))
+            raise UsageError("--audit requires the fast engine", hint=FixHint(engine="fast"))
         if self.seed and not (self.sample or self.audit):
-            raise UsageError("--seed requires --sample or --audit", hint=Remedy("leave it out", seed=None))
+            raise UsageError("--seed requires --sample or --audit", hint=FixHint("leave it out", seed=None))
         if self.unchecked:
-            from softmachine.engines.engine import require_comparable
+            from softmachine.engines.engine import require_verifiable
 
-            require_comparable(verify=self.verify, checked=False)
+            require_verifiable(verify=self.verify, checked=False)
         if self.checkpoint and self.engine != "dense":
-            from softmachine.engines.fast.checkpoint import require_free
+            from softmachine.engines.fast.checkpoint import require_replaceable
 
-            require_free(self.checkpoint)
+            require_replaceable(self.checkpoint)
 
-    def running(self, model: Model, text: str) -> Running:
+    def start(self, model: Model, text: str) -> RunSession:
         """Return a run that has not started."""
-        from softmachine.engines.run import Running
+        from softmachine.engines.run import RunSession
 
-        return Running(
+        return RunSession(
             model,
             text,
             arithmetic=self.arithmetic,
@@ -154,9 +162,9 @@ class Execution(Group):
 
 def command(
     source: options.Source,
-    word: Word = None,
+    word: Input = None,
     *,
-    execution: Execution,
+    execution: RunOptions,
     theorem: options.TheoremName = None,
     causal: options.Causal = False,
     generate: options.Generate = False,
@@ -164,9 +172,9 @@ def command(
     context: options.RunContext = None,
     length: options.CertifiedLength = None,
     alphabet: options.Alphabet = None,
-    trace: Traced = False,
+    trace: Trace = False,
     tokens: Tokens = False,
-    inside: Inside,
+    inspection: InspectOptions,
     format_name: options.Format = None,
     output: Output,
 ) -> int:
@@ -181,39 +189,39 @@ def command(
         raise UsageError("--tokens requires --json", hint="the tokens are part of the JSON answer")
     execution.require()
     if execution.sample:
-        from softmachine.cli.sampling import require_alone
+        from softmachine.cli.sampling import require_compatible
 
-        require_alone({**asdict(execution), **asdict(inside), "trace": trace, "tokens": tokens})
-    chosen = rasp_theorem(theorem, causal=causal, generate=generate)
-    wanted = Wanted(chosen, attention, context, length, alphabet, format_name)
-    views = inside.views(
+        require_compatible({**asdict(execution), **asdict(inspection), "trace": trace, "tokens": tokens})
+    chosen = choose_rasp_theorem(theorem, causal=causal, generate=generate)
+    wanted = CompileOptions(chosen, attention, context, length, alphabet, format_name)
+    views = inspection.views(
         source, word, {**asdict(wanted), "max_steps": execution.max_steps, "unchecked": execution.unchecked}
     )
-    model, text = open_for(source, word, wanted, execution.max_steps, output)
+    model, text = load_model_for_run(source, word, wanted, execution.max_steps, output)
     if execution.sample:
-        from softmachine.cli.sampling import draw
+        from softmachine.cli.sampling import sample_run
 
-        return draw(model, text, execution.arithmetic, execution.seed, execution.max_steps, output)
+        return sample_run(model, text, execution.arithmetic, execution.seed, execution.max_steps, output)
     for view in views:
         view.require(model)
     return _run_and_show(execution, model, text, views, trace=trace, tokens=tokens, output=output)
 
 
 def _run_and_show(
-    execution: Execution, model: Model, text: str, views: Views, *, trace: bool, tokens: bool, output: Output
+    execution: RunOptions, model: Model, text: str, views: Views, *, trace: bool, tokens: bool, output: Output
 ) -> Status:
     """Run a model, and print or return the outcome."""
-    from softmachine.cli.output import working
+    from softmachine.cli.output import spinner
 
-    with working("preparing the weights", output):
-        running = execution.running(model, text)
+    with spinner("preparing the weights", output):
+        running = execution.start(model, text)
     watched = _run_to_end(running, text, output, trace)
     audited, refused = _audit(running, execution.audit, execution.seed, output)
-    ended = _FinishedRun(running.so_far(), watched, audited)
+    ended = _FinishedRun(running.result(), watched, audited)
     if output.as_json:
         if refused:
             raise refused
-        output.answer(_run_json(ended, text, tokens=tokens) | _show_views(ended, views, output))
+        output.print_json(_run_json(ended, text, tokens=tokens) | _show_views(ended, views, output))
     else:
         _show(ended, output)
         _show_views(ended, views, output)
@@ -227,11 +235,11 @@ class _FinishedRun:
     """A finished run, how it was displayed, and the result of its audit, if any."""
 
     run: Run
-    watched: Watched
+    watched: DisplayResult
     audited: AuditReport | None
 
 
-def _run_to_end(running: Running, text: str, output: Output, trace: bool) -> Watched:
+def _run_to_end(running: RunSession, text: str, output: Output, trace: bool) -> DisplayResult:
     """Run to the end; if that fails or is interrupted, print how to resume."""
     try:
         watched = _run_displayed(running, text, output, trace)
@@ -240,31 +248,33 @@ def _run_to_end(running: Running, text: str, output: Output, trace: bool) -> Wat
         raise
     if watched.interrupted:
         _save_unfinished(running, output)
-    if running.unsaved:
-        output.warn(running.unsaved)
+    if running.save_error:
+        output.warn(running.save_error)
     return watched
 
 
-def _audit(running: Running, count: int, seed: int, output: Output) -> tuple[AuditReport | None, EffortError | None]:
+def _audit(
+    running: RunSession, count: int, seed: int, output: Output
+) -> tuple[AuditReport | None, TooExpensiveError | None]:
     """Audit random steps; return the report, or the error if the estimate is too high."""
-    from softmachine.cli.output import working
+    from softmachine.cli.output import spinner
 
     if not count:
         return None, None
-    with working("recomputing steps in exact arithmetic", output):
+    with spinner("recomputing steps in exact arithmetic", output):
         try:
             return running.audit(count, seed), None
-        except EffortError as problem:
+        except TooExpensiveError as problem:
             return None, problem
 
 
 def _show(ended: _FinishedRun, output: Output) -> None:
     """Print the outcome of a run as text."""
-    from softmachine.cli.live_view import show_run
+    from softmachine.cli.live_view import print_run
 
-    show_run(ended.run, output, ended.watched)
+    print_run(ended.run, output, ended.watched)
     if ended.audited:
-        output.say(f"audit: {ended.audited}")
+        output.print(f"audit: {ended.audited}")
 
 
 def _show_views(ended: _FinishedRun, views: Views, output: Output) -> dict[str, object]:
@@ -275,33 +285,40 @@ def _show_views(ended: _FinishedRun, views: Views, output: Output) -> dict[str, 
     return found
 
 
-def _save_unfinished(running: Running, output: Output) -> None:
+def _save_unfinished(running: RunSession, output: Output) -> None:
     """Save an unfinished run, if it has a checkpoint, and print how to resume it."""
     if running.save():
         output.warn(f"the run so far is saved; to resume it: --resume {running.checkpoint}")
 
 
-def _run_displayed(running: Running, text: str, output: Output, trace: bool) -> Watched:
+def _run_displayed(running: RunSession, text: str, output: Output, trace: bool) -> DisplayResult:
     """Run to the end, displayed by a live screen, a trace, a status line, or not at all."""
-    from softmachine.cli.live_view import MAX_ROWS, Trace, Watched, screen, status_line, watch
+    from softmachine.cli.live_view import (
+        MAX_ROWS,
+        DisplayResult,
+        TraceDisplay,
+        live_screen,
+        run_with_display,
+        status_line,
+    )
 
-    view = view_of(running.model.codec, text, remember=MAX_ROWS)
-    watcher: Watcher | None = None
-    if view and running.resumed and (trace or output.live):
-        view.follow_all(running.tokens[:1])  # the first token has no state to leap from
-        view.follow_all(running.tokens[1:])
+    view = tape_view(running.model.codec, text, remember=MAX_ROWS)
+    watcher: RunDisplay | None = None
+    if view and running.resumed_count and (trace or output.live):
+        view.apply_all(running.tokens[:1])  # the first token has no state to leap from
+        view.apply_all(running.tokens[1:])
     if trace:
         width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
-        watcher = Trace(view, output, width)
-        if running.resumed:
-            watcher.begin()
+        watcher = TraceDisplay(view, output, width)
+        if running.resumed_count:
+            watcher.print_first()
     elif output.live and view:
-        watcher = screen(running, view, f"{running.model.name}  {text}".rstrip(), output)
+        watcher = live_screen(running, view, f"{running.model.name}  {text}".rstrip(), output)
     elif output.progress:
         watcher = status_line(running, output)
-    interrupted = watch(running, watcher)
-    lines = watcher.lines if isinstance(watcher, Trace) else None
-    return Watched(interrupted, traced=trace, on_screen=output.live and view is not None, lines=lines)
+    interrupted = run_with_display(running, watcher)
+    lines = watcher.lines if isinstance(watcher, TraceDisplay) else None
+    return DisplayResult(interrupted, traced=trace, on_screen=output.live and view is not None, lines=lines)
 
 
 def _run_json(ended: _FinishedRun, text: str, *, tokens: bool) -> dict[str, object]:
@@ -322,12 +339,12 @@ def _run_json(ended: _FinishedRun, text: str, *, tokens: bool) -> dict[str, obje
         "arithmetic": run.arithmetic,
         "engine": run.engine,
         **({} if run.checked else {"unchecked": True}),
-        **noted(run.notes),
-        **({} if run.verified is None else {"verified": run.verified, "differs": run.differs}),
+        **notes_json(run.notes),
+        **({} if run.verified_count is None else {"verified": run.verified_count, "differs": run.differs}),
         **({"difference": _difference_json(run.difference)} if run.difference else {}),
-        **({"resumed": run.resumed} if run.resumed else {}),
+        **({"resumed": run.resumed_count} if run.resumed_count else {}),
         "seconds": round(run.seconds, 6),
-        "tokens_per_second": round(run.tokens_per_second, 1) if len(run.tokens) > run.resumed else None,
+        "tokens_per_second": round(run.tokens_per_second, 1) if len(run.tokens) > run.resumed_count else None,
         "interrupted": ended.watched.interrupted,
         **({"audit": _audit_json(ended.audited)} if ended.audited else {}),
         **({} if lines is None else {"trace": lines}),
@@ -336,7 +353,7 @@ def _run_json(ended: _FinishedRun, text: str, *, tokens: bool) -> dict[str, obje
 
 
 def _difference_json(found: Difference) -> dict[str, object]:
-    return {"position": found.position, "emitted": found.said, "expected": found.expected}
+    return {"position": found.position, "emitted": found.emitted, "expected": found.expected}
 
 
 def _audit_json(audited: AuditReport) -> dict[str, object]:
@@ -346,10 +363,10 @@ def _audit_json(audited: AuditReport) -> dict[str, object]:
 
 def _status(ended: _FinishedRun, max_steps: int, output: Output) -> Status:
     if ended.run.differs or (ended.audited and not ended.audited.holds):
-        return Status.FAILS
+        return Status.DOES_NOT_HOLD
     if ended.watched.interrupted:
         return Status.INTERRUPTED
     if ended.run.halted:
-        return Status.DONE
+        return Status.OK
     output.warn_of_limit(max_steps)
     return Status.STEP_LIMIT

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 
 from softmachine import api as showing
-from softmachine.cli.output import Output, printable, require_svg, working
+from softmachine.cli.output import Output, escape_unprintable, require_svg, spinner
 from softmachine.inspection.inspection import Inspection
-from softmachine.support.errors import Remedy, UsageError
-from softmachine.support.text import many
+from softmachine.support.errors import FixHint, UsageError
+from softmachine.support.text import pluralize
 from softmachine.theorems.codec import DecoderCodec
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from softmachine.inspection.svg import Picture
 
 
-_WRITTEN = re.compile(r"(@?)(-?\d{1,18})")
+_PATTERN = re.compile(r"(@?)(-?\d{1,18})")
 
 
 @dataclass(frozen=True)
-class Spot:
+class PositionArg:
     """A position selector.
 
     Args:
@@ -46,22 +46,22 @@ class Spot:
     is_step: bool = False
 
     @staticmethod
-    def parse(text: str) -> Spot:
+    def parse(text: str) -> PositionArg:
         """Parse a step like "12", a position like "@30", or "last".
 
         Raises:
             UsageError: If the text is none of these.
         """
         if text == "last":
-            return Spot()
-        found = _WRITTEN.fullmatch(text)
+            return PositionArg()
+        found = _PATTERN.fullmatch(text)
         if not found:
             raise UsageError(
                 f"{text!r} is not a step", hint="write a step number of the trace, @N for position N, or last"
             )
-        return Spot(int(found[2]), is_step=not found[1])
+        return PositionArg(int(found[2]), is_step=not found[1])
 
-    def of(self, inspection: Inspection) -> int:
+    def resolve(self, inspection: Inspection) -> int:
         """The selected position of a run.
 
         Raises:
@@ -69,8 +69,8 @@ class Spot:
         """
         decodes = isinstance(inspection.run.model.codec, DecoderCodec)
         if self.is_step and decodes and self.number >= 0:
-            return inspection.position_of(self.number)
-        return inspection.index(self.number)
+            return inspection.position_of_step(self.number)
+        return inspection.resolve_position(self.number)
 
 
 STEP, ATTENTION = "step", "attention"
@@ -79,7 +79,7 @@ MAX_ROWS = 400
 
 
 @dataclass(frozen=True)
-class Looking:
+class StepOption:
     """A view of a step or a table, shown after a run.
 
     Args:
@@ -90,14 +90,14 @@ class Looking:
         table: Whether to show the theorem's table.
     """
 
-    spot: Spot
-    told: bool
+    position: PositionArg
+    explains: bool
     picture: Path | None = None
-    of: str = STEP
+    subject: str = STEP
     table: bool = False
 
     @staticmethod
-    def wanted(explain: str | None, picture: Path | None, of: str | None, *, table: bool = False) -> Looking:
+    def from_options(explain: str | None, picture: Path | None, of: str | None, *, table: bool = False) -> StepOption:
         """Return the view that the options define.
 
         Raises:
@@ -106,22 +106,22 @@ class Looking:
         if of is not None and picture is None:
             raise UsageError(
                 "--svg-of requires --svg",
-                hint=Remedy("add --svg FILE, or leave it out", svg_of=None),
+                hint=FixHint("add --svg FILE, or leave it out", svg_of=None),
             )
         if of is not None and of != STEP and of.partition(":")[0] != ATTENTION:
             raise UsageError(
                 f"unknown subject of a picture: {of!r}",
-                hint=Remedy("use {}, attention or attention:HEAD; `softmachine show` draws the model", svg_of=STEP),
+                hint=FixHint("use {}, attention or attention:HEAD; `softmachine show` draws the model", svg_of=STEP),
             )
         if picture is not None:
             require_svg(picture)
-        spot = Spot() if explain is None else Spot.parse(explain)
-        return Looking(spot, explain is not None, picture, of or STEP, table)
+        spot = PositionArg() if explain is None else PositionArg.parse(explain)
+        return StepOption(spot, explain is not None, picture, of or STEP, table)
 
     @property
     def head(self) -> str | None:
         """The head whose attention is drawn; None for all heads."""
-        return self.of.partition(":")[2] or None
+        return self.subject.partition(":")[2] or None
 
     def require(self, model: Model) -> None:
         """Validate the view before the run.
@@ -140,52 +140,52 @@ class Looking:
     def show(self, run: Run, output: Output) -> dict[str, object]:
         """Write the picture and print the texts of the view; with --json, return them."""
         from softmachine import api as showing
-        from softmachine.inspection.explanations import explained, explanation
-        from softmachine.inspection.trace_table import rows
+        from softmachine.inspection.explanations import activations_to_json, format_activations
+        from softmachine.inspection.trace_table import iterate_rows
 
         answer: dict[str, object] = {}
-        with working("computing activations in exact arithmetic", output):
+        with spinner("computing activations in exact arithmetic", output):
             inspection = showing.inspect(run)
-            position = self.spot.of(inspection)
-            moment = inspection.at(position) if self.told else None
-            found = list(rows(inspection, MAX_ROWS)) if self.table else []
+            position = self.position.resolve(inspection)
+            moment = inspection.at(position) if self.explains else None
+            found = list(iterate_rows(inspection, MAX_ROWS)) if self.table else []
             if self.picture is not None:
-                self._drawn(inspection, position).save(self.picture)
+                self._draw(inspection, position).save(self.picture)
         if moment is not None and output.as_json:
-            answer["explain"] = explained(moment, run.model)
+            answer["explain"] = activations_to_json(moment, run.model)
         elif moment is not None:
-            output.say(f"\n{explanation(moment, run.model)}")
+            output.print(f"\n{format_activations(moment, run.model)}")
         if self.table and output.as_json:
             answer["table"] = found
         elif self.table:
-            _say_table(found, len(inspection), output)
+            _print_table(found, len(inspection), output)
         if self.picture is not None and output.as_json:
             answer["svg"] = str(self.picture)
         elif self.picture is not None and not output.quiet:
-            output.say(f"wrote {self.picture}")
+            output.print(f"wrote {self.picture}")
         return answer
 
-    def _drawn(self, inspection: Inspection, position: int) -> Picture:
-        from softmachine.inspection.svg import attention_picture, step_picture
+    def _draw(self, inspection: Inspection, position: int) -> Picture:
+        from softmachine.inspection.svg import draw_attention, draw_step
 
-        if self.of == STEP:
-            return step_picture(inspection, position)
-        return attention_picture(inspection, self.head, position)
+        if self.subject == STEP:
+            return draw_step(inspection, position)
+        return draw_attention(inspection, self.head, position)
 
 
-def _say_table(rows: list[dict[str, str]], positions: int, output: Output) -> None:
+def _print_table(rows: list[dict[str, str]], positions: int, output: Output) -> None:
     """Print the rows in columns, and the number of omitted ones."""
-    shown = [{title: printable(entry) for title, entry in row.items()} for row in rows]
+    shown = [{title: escape_unprintable(entry) for title, entry in row.items()} for row in rows]
     widths = {title: max(cell_len(title), *(cell_len(row[title]) for row in shown)) for title in shown[0]}
-    output.say("")
+    output.print("")
     for row in ({title: title for title in widths}, *shown):
-        output.say("  ".join(set_cell_size(row[title], widths[title]) for title in widths).rstrip())
+        output.print("  ".join(set_cell_size(row[title], widths[title]) for title in widths).rstrip())
     if len(rows) < positions:
-        output.say(f"… {many(positions - len(rows), 'more position')}")
+        output.print(f"… {pluralize(positions - len(rows), 'more position')}")
 
 
 @dataclass(frozen=True)
-class Paging:
+class PageOption:
     """The page of a run, written after it.
 
     Args:
@@ -195,11 +195,11 @@ class Paging:
     """
 
     file: Path
-    spot: Spot | None
+    position: PositionArg | None
     command: str
 
     @staticmethod
-    def wanted(file: Path | None, at: str | None, command: str) -> Paging:
+    def from_options(file: Path | None, at: str | None, command: str) -> PageOption:
         """Return the page that the options define.
 
         Raises:
@@ -208,28 +208,28 @@ class Paging:
         if file is None:
             raise UsageError(
                 "--html-at requires --html",
-                hint=Remedy("name the file of the page, for example {}", html="run.html"),
+                hint=FixHint("name the file of the page, for example {}", html="run.html"),
             )
         showing.require_page_file(file)
-        return Paging(file, None if at is None else Spot.parse(at), command)
+        return PageOption(file, None if at is None else PositionArg.parse(at), command)
 
     def require(self, model: Model) -> None:
         """Every model has a page."""
 
     def show(self, run: Run, output: Output) -> dict[str, object]:
         """Write the page; return its name as JSON data."""
-        with working("writing the page", output):
-            position = None if self.spot is None else self.spot.of(showing.inspect(run))
+        with spinner("writing the page", output):
+            position = None if self.position is None else self.position.resolve(showing.inspect(run))
             showing.page(run, self.file, position=position, command=self.command)
         if not output.as_json and not output.quiet:
-            output.say(f"wrote {self.file}")
+            output.print(f"wrote {self.file}")
         return {"html": str(self.file)}
 
 
-def command_of(source: str, word: str | None, options: Mapping[str, object]) -> str:
+def format_command(source: str, word: str | None, options: Mapping[str, object]) -> str:
     """Return a command that creates the page, with a default file name."""
     named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
     wanted = {name: value for name, value in named.items() if value is not None and value is not False}
     given = [name if value is True else f"{name}={value}" for name, value in wanted.items()]
     words = ["softmachine", "run", source, *([] if word is None else [word]), *given, "--html", "run.html"]
-    return printable(shlex.join(words))  # a file name need not be UTF-8
+    return escape_unprintable(shlex.join(words))  # a file name need not be UTF-8

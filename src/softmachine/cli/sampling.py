@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from softmachine.cli.options import Status
-from softmachine.cli.output import Output, printable, working
+from softmachine.cli.output import Output, escape_unprintable, spinner
 from softmachine.support.errors import UsageError
-from softmachine.support.text import many
+from softmachine.support.text import pluralize
 
 if TYPE_CHECKING:
     from softmachine.compiler.model import Model
-    from softmachine.engines.sampling import Sample
+    from softmachine.engines.sampling import SampledRun
 
 ARITHMETICS = ("float64", "exact")
 MAX_LINES = 60
@@ -35,7 +35,7 @@ INCOMPATIBLE = (
 """Options that do not apply to sampled runs."""
 
 
-def require_alone(options: Mapping[str, object]) -> None:
+def require_compatible(options: Mapping[str, object]) -> None:
     """Require that no incompatible option is given.
 
     Raises:
@@ -46,26 +46,26 @@ def require_alone(options: Mapping[str, object]) -> None:
         raise UsageError(f"--sample cannot be combined with --{given[0]}", hint="a sampled run is only printed")
 
 
-def draw(model: Model, text: str, arithmetic: str, seed: int, max_steps: int | None, output: Output) -> Status:
+def sample_run(model: Model, text: str, arithmetic: str, seed: int, max_steps: int | None, output: Output) -> Status:
     """Sample a run and print it."""
     from softmachine.engines.sampling import MAX_STEPS, sample
 
     if arithmetic not in ARITHMETICS:
         raise UsageError(f"tokens cannot be sampled in {arithmetic}", hint=f"choose {' or '.join(ARITHMETICS)}")
-    with working("sampling tokens", output):
+    with spinner("sampling tokens", output):
         found = sample(model, text, seed=seed, arithmetic=arithmetic, max_steps=max_steps)
     if output.as_json:
-        output.answer({"name": model.name, "input": text, **_sample_json(found)})
+        output.print_json({"name": model.name, "input": text, **_sample_json(found)})
     else:
         _print_sample(found, output)
     if found.ended:
-        return Status.DONE
+        return Status.OK
     output.warn_of_limit(MAX_STEPS if max_steps is None else max_steps)
     return Status.STEP_LIMIT
 
 
-def _sample_json(found: Sample) -> dict[str, object]:
-    parts, drawn = found.parts, found.drawn
+def _sample_json(found: SampledRun) -> dict[str, object]:
+    parts, drawn = found.difference, found.sampled
     had = drawn[parts.position].distribution if parts else {}
     return {
         "seed": found.seed,
@@ -73,29 +73,31 @@ def _sample_json(found: Sample) -> dict[str, object]:
         "tokens": [{"token": each.token, "probability": each.probability} for each in drawn],
         "difference": parts and {
             "position": parts.position,
-            "emitted": parts.said,
+            "emitted": parts.emitted,
             "expected": parts.expected,
             "probability": had.get(parts.expected or ""),
         },
     }  # fmt: skip
 
 
-def _print_sample(found: Sample, output: Output) -> None:
-    shown = found.drawn[:MAX_LINES]
-    width = max((len(printable(each.token)) for each in shown), default=0)
+def _print_sample(found: SampledRun, output: Output) -> None:
+    shown = found.sampled[:MAX_LINES]
+    width = max((len(escape_unprintable(each.token)) for each in shown), default=0)
     for number, each in enumerate(shown) if not output.quiet else ():
         better = (
-            "" if each.token == each.likeliest else _format_likeliest(each.likeliest, each.distribution[each.likeliest])
+            ""
+            if each.token == each.argmax_token
+            else _format_likeliest(each.argmax_token, each.distribution[each.argmax_token])
         )
-        output.say(f"{number:>4}  {printable(each.token):<{width}}  {each.probability:.3g}{better}")
-    if len(found.drawn) > MAX_LINES and not output.quiet:
-        output.say(f"… {many(len(found.drawn) - MAX_LINES, 'more token')}")
-    how = f"{many(len(found.drawn), 'token')}, sampled with seed {found.seed}"
-    if found.parts is None:
-        output.say(f"{how}: all equal those of the interpreter")
+        output.print(f"{number:>4}  {escape_unprintable(each.token):<{width}}  {each.probability:.3g}{better}")
+    if len(found.sampled) > MAX_LINES and not output.quiet:
+        output.print(f"… {pluralize(len(found.sampled) - MAX_LINES, 'more token')}")
+    how = f"{pluralize(len(found.sampled), 'token')}, sampled with seed {found.seed}"
+    if found.difference is None:
+        output.print(f"{how}: all equal those of the interpreter")
     else:
-        output.say(f"{how}; first difference from the interpreter: {found.parts}")
+        output.print(f"{how}; first difference from the interpreter: {found.difference}")
 
 
 def _format_likeliest(token: str, probability: float) -> str:
-    return f"   most likely: {printable(token)}  {probability:.3g}"
+    return f"   most likely: {escape_unprintable(token)}  {probability:.3g}"

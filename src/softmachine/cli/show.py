@@ -9,11 +9,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import Compilation, Wanted, noted, open_model, say_notes
-from softmachine.cli.options import file, switch, value
-from softmachine.cli.output import Output, printable, require_svg
-from softmachine.support.errors import Remedy, UsageError
-from softmachine.support.text import did_you_mean, listed
+from softmachine.cli.compile_options import CompileOptionGroup, CompileOptions, load_model, notes_json, print_notes
+from softmachine.cli.options import file_option, switch_option, value_option
+from softmachine.cli.output import Output, escape_unprintable, require_svg
+from softmachine.support.errors import FixHint, UsageError
+from softmachine.support.text import did_you_mean, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from softmachine.compiler.model import Model
-    from softmachine.engines.fast.bytecode.interpreter import Interpreted
-    from softmachine.engines.fast.codegen.emitter import Emitted
+    from softmachine.engines.fast.bytecode.interpreter import Bytecode
+    from softmachine.engines.fast.codegen.emitter import GeneratedCode
     from softmachine.languages.source import Source
     from softmachine.theorems.codec import Codec
     from softmachine.transformer.weights import Transformer
@@ -39,13 +39,15 @@ INDENT = " " * 14
 """Indentation of the continuation lines of the diagram."""
 
 
-Every = Annotated[bool, switch("Show all names; by default, long lists of names are abbreviated.", "--all")]
-Coordinates = Annotated[bool, switch("List every coordinate of the residual stream by name.", "--coordinates")]
-Picture = Annotated[Path | None, file("Draw it to FILE as SVG.", "--svg")]
-Engine = Annotated[str | None, value("NAME", "With [b]fast[/]: show how the fast engine evaluates each head, and why.")]
+Every = Annotated[bool, switch_option("Show all names; by default, long lists of names are abbreviated.", "--all")]
+Coordinates = Annotated[bool, switch_option("List every coordinate of the residual stream by name.", "--coordinates")]
+Picture = Annotated[Path | None, file_option("Draw it to FILE as SVG.", "--svg")]
+Engine = Annotated[
+    str | None, value_option("NAME", "With [b]fast[/]: show how the fast engine evaluates each head, and why.")
+]
 Growth = Annotated[
     str | None,
-    value(
+    value_option(
         "N,N,…",
         "Measure depth, loops, width, precision, volume and padding for weights built for these lengths; [b]{n}[/] in "
         "SOURCE is replaced by each.",
@@ -62,47 +64,47 @@ def command(
     engine: Engine = None,
     growth: Growth = None,
     svg: Picture = None,
-    compilation: Compilation,
+    compilation: CompileOptionGroup,
     output: Output,
 ) -> None:
     """Show the transformer of a source: layers, heads, names and costs."""
     if engine not in (None, "dense", "fast"):
         raise UsageError(f"unknown engine {engine!r}", hint=did_you_mean(engine or "", ("dense", "fast")))
-    wanted = compilation.wanted
+    wanted = compilation.options
     if growth is not None:
         _show_growth(source, wanted, growth, output)
         return
     if _show_exported(source, every, output):
         return
-    from softmachine.transformer.diagram import board as board_of
+    from softmachine.transformer.diagram import render_diagram as board_of
 
     if svg is not None:
         require_svg(svg)
-    model = open_model(source, wanted, output, any_length=True)
+    model = load_model(source, wanted, output, any_length=True)
     if svg is not None:
-        from softmachine.inspection.svg import board_picture
+        from softmachine.inspection.svg import draw_architecture
 
-        board_picture(model.weights).save(svg)
+        draw_architecture(model.weights).save(svg)
     if output.as_json:
         served = {"fast": _head_plans(model.weights)} if engine == "fast" else {}
-        output.answer({**_answer(model), **served})
+        output.print_json({**_answer(model), **served})
         return
-    board = board_of(model.weights, every=every)
+    board = board_of(model.weights, full=every)
     if output.quiet:
-        output.say(board)
-        say_notes(model.notes, output)
+        output.print(board)
+        print_notes(model.notes, output)
         return
-    output.say(f"{model.source}\n")
-    output.say(f"{_wrap_diagram(board, output.width) if output.live else board}\n")
+    output.print(f"{model.source}\n")
+    output.print(f"{_wrap_diagram(board, output.width) if output.live else board}\n")
     output.out.print(_costs(model))
     if engine == "fast":
         _show_fast(model.weights, output)
     if coordinates:
-        output.say("\nCoordinates of the residual stream")
+        output.print("\nCoordinates of the residual stream")
         for number, name in enumerate(model.weights.coordinates):
-            output.say(f"  {number:>4}  {name}")
+            output.print(f"  {number:>4}  {name}")
     if svg is not None:
-        output.say(f"wrote {svg}")
+        output.print(f"wrote {svg}")
 
 
 def _show_exported(source: str, every: bool, output: Output) -> bool:
@@ -115,18 +117,18 @@ def _show_exported(source: str, every: bool, output: Output) -> bool:
     if mapped is None:
         return False
     if output.as_json:
-        output.answer(mapped.to_json())
+        output.print_json(mapped.to_json())
         return True
-    board = "\n".join(mapped.lines(every=every))
-    output.say(_wrap_diagram(board, output.width) if output.live else board)
+    board = "\n".join(mapped.format_lines(show_all=every))
+    output.print(_wrap_diagram(board, output.width) if output.live else board)
     if not output.quiet:
-        output.say(f"  how to use it: {Path(source) / 'README.md'}")
+        output.print(f"  how to use it: {Path(source) / 'README.md'}")
     return True
 
 
-def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> None:
+def _show_growth(source: str, wanted: CompileOptions, growth: str, output: Output) -> None:
     """Print the growth of the costs with the length."""
-    from softmachine.studies.measure.growth import measure
+    from softmachine.studies.measure.growth import measure_family
 
     try:
         lengths = [int(part) for part in growth.split(",")]
@@ -135,23 +137,23 @@ def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> No
     if min(lengths) < 0:
         raise UsageError(f"{min(lengths)} is not a length")
     models = {
-        n: open_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, context=n), output)
+        n: load_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, context=n), output)
         for n in lengths
     }
     for model in models.values():
         only = model.codec.input_length
-        if only is not None and "{n}" not in source and not model.theorem.takes_length(model.source):
+        if only is not None and "{n}" not in source and not model.theorem.takes_context(model.source):
             raise UsageError(
                 f"all inputs of {model.source.name!r} have length {only}",
-                hint=Remedy("leave out --growth, or write {{n}} in SOURCE in place of the size", growth=None),
+                hint=FixHint("leave out --growth, or write {{n}} in SOURCE in place of the size", growth=None),
             )
-    measured = measure(lambda n: models[n].weights, lengths, padding=lambda n: _padding(models[n].codec))
+    measured = measure_family(lambda n: models[n].weights, lengths, padding=lambda n: _padding(models[n].codec))
     if output.as_json:
-        output.answer(
+        output.print_json(
             {quantity.name: dict(zip(lengths, quantity.values, strict=True)) for quantity in measured.quantities}
         )
     else:
-        output.say(str(measured))
+        output.print(str(measured))
 
 
 def _padding(codec: Codec[Source]) -> int:
@@ -162,17 +164,17 @@ def _padding(codec: Codec[Source]) -> int:
 
 def _chain_of_thought(chain: Source | None) -> str | None:
     """Describe the length of the chains of thought of a C-RASP program."""
-    from softmachine.languages.crasp import Program
-    from softmachine.studies.measure.cot_length import growth, thoughts
+    from softmachine.languages.crasp import CraspProgram
+    from softmachine.studies.measure.cot_length import fit_cot_growth, measure_cot_lengths
 
-    if not isinstance(chain, Program):
+    if not isinstance(chain, CraspProgram):
         return None
-    found = list(thoughts(chain, SHORT_INPUTS, samples=MAX_SAMPLES, max_tokens=MAX_TOKENS))
-    longest = [each for each in found if each.most is not None]
+    found = list(measure_cot_lengths(chain, SHORT_INPUTS, samples=MAX_SAMPLES, max_tokens=MAX_TOKENS))
+    longest = [each for each in found if each.longest is not None]
     if not longest:
         return f"no run on short inputs ends within {MAX_TOKENS:,} tokens"
-    fit = growth(found)
-    most = f"at most {longest[-1].most:,} tokens on the inputs of length {longest[-1].length} tried"
+    fit = fit_cot_growth(found)
+    most = f"at most {longest[-1].longest:,} tokens on the inputs of length {longest[-1].length} tried"
     return f"{most}; {fit}" if fit else most
 
 
@@ -186,26 +188,26 @@ def _answer(model: Model) -> dict[str, object]:
         "heads": len(weights.heads),
         "width": weights.width,
         "vocabulary": len(weights.vocabulary),
-        "parameters": weights.parameters,
-        "nonzeros": weights.nonzeros,
+        "parameters": weights.parameter_count,
+        "nonzeros": weights.nonzero_count,
         "largest_weight": str(weights.largest_weight),
         "attention": [str(weighting) for weighting in weights.weightings],
         "position_features": [feature.name for feature in weights.features],
         **{f"position_features_{label.replace(' ', '_')}": names for label, names in _encoding(model).items()},
         "tokens_per_step": _tokens_per_step(model.codec),
-        "chain_of_thought": _chain_of_thought(model.codec.chain),
+        "chain_of_thought": _chain_of_thought(model.codec.chain_program),
         "coordinates": list(weights.coordinates),
-        **noted(model.notes),
+        **notes_json(model.notes),
     }
 
 
-def _code(transformer: Transformer) -> Emitted | Interpreted | str:
+def _code(transformer: Transformer) -> GeneratedCode | Bytecode | str:
     """Return the code of the fast engine, or the reason why it does not support the model."""
-    from softmachine.engines.fast import Declined, FastEngine
+    from softmachine.engines.fast import FastEngine, UnsupportedModel
 
     try:
         return FastEngine(transformer).code
-    except (Declined, UsageError) as reason:
+    except (UnsupportedModel, UsageError) as reason:
         return str(reason)
 
 
@@ -216,21 +218,21 @@ def _head_plans(transformer: Transformer) -> dict[str, object]:
         return {"declined": code}
     keys = ("layer", "head", "index", "why")
     heads = [dict(zip(keys, row, strict=True)) for row in code.explanation()]
-    return {"heads": heads, "about": code.summary(), "positions": code.horizon}
+    return {"heads": heads, "about": code.summary(), "positions": code.max_positions}
 
 
 def _show_fast(transformer: Transformer, output: Output) -> None:
     code = _code(transformer)
-    output.say("\nThe fast engine")
+    output.print("\nThe fast engine")
     if isinstance(code, str):
-        output.say(f"  does not support this model, which the dense engine runs: {code}")
+        output.print(f"  does not support this model, which the dense engine runs: {code}")
         return
     for layer, head, index, why in code.explanation():
-        output.say(f"  {layer:<9} {printable(head)}: {index}")
+        output.print(f"  {layer:<9} {escape_unprintable(head)}: {index}")
         for line in wrap(why, max(output.width - 14, 40)):
-            output.say(f"            {line}")
+            output.print(f"            {line}")
     for line in code.summary():
-        output.say(f"  {line}")
+        output.print(f"  {line}")
 
 
 def _costs(model: Model) -> RenderableType:
@@ -241,33 +243,33 @@ def _costs(model: Model) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     for label, text in _rows(model):
-        table.add_row(f"  {label}", Text(printable(text)))
+        table.add_row(f"  {label}", Text(escape_unprintable(text)))
     return table
 
 
 def _rows(model: Model) -> Iterator[tuple[str, str]]:
-    from softmachine.theorems import theorems_for
+    from softmachine.theorems import applicable_theorems
 
     weights, theorem = model.weights, model.theorem
     yield "theorem", f"{theorem.name}: {theorem.statement}"
-    yield "needs", str(theorem.needs)
-    others = ", ".join(item.name for item in theorems_for(model.source) if item.name != theorem.name)
+    yield "needs", str(theorem.requirements)
+    others = ", ".join(item.name for item in applicable_theorems(model.source) if item.name != theorem.name)
     if others:
         yield "others", f"{others} (--theorem)"
     yield "attention", ", ".join(str(weighting) for weighting in weights.weightings) or "none"
-    yield "position features", listed(feature.name for feature in weights.features) or "none"
+    yield "position features", join_names(feature.name for feature in weights.features) or "none"
     for label, names in _encoding(model).items():
-        yield f"  {label}", listed(names) or "none"
+        yield f"  {label}", join_names(names) or "none"
     yield "layers", f"{len(weights.layers):,}"
     yield "heads", f"{len(weights.heads):,}"
     yield "width", f"{weights.width:,}"
     yield "vocabulary", f"{len(weights.vocabulary):,} tokens"
-    yield "parameters", f"{weights.parameters:,}, of which weights that are not 0: {weights.nonzeros:,}"
+    yield "parameters", f"{weights.parameter_count:,}, of which weights that are not 0: {weights.nonzero_count:,}"
     yield "largest weight", str(weights.largest_weight)
     per_step = _tokens_per_step(model.codec)
     if per_step is not None:
         yield "tokens per step", str(per_step)
-    thought = _chain_of_thought(model.codec.chain)
+    thought = _chain_of_thought(model.codec.chain_program)
     if thought is not None:
         yield "chain of thought", thought
     if model.notes:
@@ -276,7 +278,7 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
 
 def _encoding(model: Model) -> dict[str, list[str]]:
     """Divide the position features into those of the paper, by its names, and ours; {} if no names are defined."""
-    name_of = model.theorem.encoding
+    name_of = model.theorem.paper_feature_name
     if name_of is None or not model.weights.features:
         return {}
     names = {feature.name: name_of(model.source, feature) for feature in model.weights.features}
@@ -287,7 +289,7 @@ def _encoding(model: Model) -> dict[str, list[str]]:
 def _tokens_per_step(codec: Codec[Source]) -> int | None:
     from softmachine.theorems.codec import DecoderCodec
 
-    return codec.token_limit(2) - codec.token_limit(1) if isinstance(codec, DecoderCodec) else None
+    return codec.max_tokens(2) - codec.max_tokens(1) if isinstance(codec, DecoderCodec) else None
 
 
 def _wrap_diagram(board: str, width: int) -> str:

@@ -10,9 +10,9 @@ from typing import Protocol, runtime_checkable
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from softmachine.cli.output import printable
-from softmachine.languages.turing import Action, Configuration, Contents, Tape, TuringMachine
-from softmachine.support.token_array import Codes
+from softmachine.cli.output import escape_unprintable
+from softmachine.languages.turing import Action, Configuration, TapeContents, TapeConvention, TuringMachine
+from softmachine.support.token_array import CodedSequence
 
 MAX_NAME = 16
 """Maximum characters of names of states and symbols; longer ones are cut."""
@@ -36,7 +36,7 @@ class TapeCodec(Protocol):
         """The meanings of tokens."""
 
     @property
-    def announces(self) -> bool:
+    def has_initial_token(self) -> bool:
         """Whether the first token of a run is the initial configuration, not an action."""
 
 
@@ -56,7 +56,7 @@ class _TapeWindow:
         self.left_end = left_end
         self.left: int | None = None
 
-    def aim(self, head: int, reach: tuple[int, int], cells: int) -> int:
+    def first_visible(self, head: int, reach: tuple[int, int], cells: int) -> int:
         """Return the first of ``cells`` visible cells: all visited ones, if they fit, else those around the head."""
         low, high = reach
         free = cells - (high + 1 - low)
@@ -85,20 +85,20 @@ class TapeView:
         self.tapes = range(machine.tapes)
         self.configuration = Configuration.initial(machine, symbols)
         self._past: deque[_StepUndo] = deque(maxlen=remember)
-        self._begun = not codec.announces
+        self._begun = not codec.has_initial_token
         self._reach = [(0, max(len(symbols) - 1, 0) if k == 0 else 0) for k in self.tapes]
-        self._cameras = [_TapeWindow(left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
+        self._cameras = [_TapeWindow(left_end=machine.tape is not TapeConvention.TWO_WAY) for _ in self.tapes]
         self._symbol_width = min(max(cell_len(_shown(symbol)) for symbol in machine.symbols), MAX_NAME)
-        self._state_width = min(max(cell_len(printable(state)) for state in machine.states), MAX_NAME)
+        self._state_width = min(max(cell_len(escape_unprintable(state)) for state in machine.states), MAX_NAME)
 
-    def follow(self, token: str) -> bool:
+    def apply(self, token: str) -> bool:
         """Apply a token; return whether it is an action. If the codec ``announces``, the first action has no effect."""
         action = self.meanings[token]
         if not isinstance(action, Action):
             return False
         if self._begun:
             now = self.configuration
-            self._past.append(_StepUndo(now.state, tuple(now.heads), now.read()))
+            self._past.append(_StepUndo(now.state, tuple(now.heads), now.read_symbols()))
             now.apply(action)
             self._reach = [
                 (min(low, head), max(high, head)) for (low, high), head in zip(self._reach, now.heads, strict=True)
@@ -106,32 +106,32 @@ class TapeView:
         self._begun = True
         return True
 
-    def follow_all(self, tokens: Sequence[str]) -> None:
+    def apply_all(self, tokens: Sequence[str]) -> None:
         """Apply many tokens; the last ones one by one, so that they can be shown as steps."""
         quick = len(tokens) - (self._past.maxlen or 0) - 1
-        if isinstance(tokens, Codes) and quick > MIN_LEAP and self._begun:
+        if isinstance(tokens, CodedSequence) and quick > MIN_LEAP and self._begun:
             self._leap(tokens[:quick])
             tokens = tokens[quick:]
         for token in tokens:
-            self.follow(token)
+            self.apply(token)
 
-    def _leap(self, tokens: Codes[str]) -> None:
+    def _leap(self, tokens: CodedSequence[str]) -> None:
         """Apply many actions in one call; other tokens have no effect."""
         from softmachine.languages.turing.jit_interpreter import replay
 
-        actions = tokens.chosen(lambda name: found if isinstance(found := self.meanings[name], Action) else None)
+        actions = tokens.map_items(lambda name: found if isinstance(found := self.meanings[name], Action) else None)
         now = self.configuration
-        replay(self._machine, now, tuple(actions.names), actions.parts())
+        replay(self._machine, now, tuple(actions.names), actions.code_arrays())
         self._past.clear()
         for k, (low, high) in enumerate(self._reach):
-            contents = Contents.of(now.cells[k], now.blank)
+            contents = TapeContents.from_cells(now.cells[k], now.blank)
             written = (now.heads[k], contents.first, contents.first + max(len(contents.symbols) - 1, 0))
             self._reach[k] = (min(low, *written), max(high, *written))
 
     def rows(self, width: int, height: int) -> Sequence[Text]:
         """Return the last configurations, the latest at the bottom, with one line per tape."""
         cells = self._cells(width - self._label_width)
-        lefts = [self._aim(k, cells) for k in self.tapes]
+        lefts = [self._first_visible(k, cells) for k in self.tapes]
         found: list[list[Text]] = []
         for step, state, heads, views in self._backwards(lefts, cells):
             if (len(found) + 1) * len(self.tapes) > max(height, len(self.tapes)):
@@ -147,7 +147,7 @@ class TapeView:
         now = self.configuration
         text = self._label(now.steps, now.state)
         for k in self.tapes:
-            left = self._aim(k, cells)
+            left = self._first_visible(k, cells)
             view = [now.cells[k].get(cell, now.blank) for cell in range(left, left + cells)]
             text.append("" if k == 0 else "│").append_text(self._format_cells(k, view, left, now.heads[k]))
         text.rstrip()
@@ -161,11 +161,11 @@ class TapeView:
         """Return the number of cells that fit, with an ellipsis on each side."""
         return max((width - 3) // (self._symbol_width + 2), 1)
 
-    def _aim(self, tape: int, cells: int) -> int:
-        return self._cameras[tape].aim(self.configuration.heads[tape], self._reach[tape], cells)
+    def _first_visible(self, tape: int, cells: int) -> int:
+        return self._cameras[tape].first_visible(self.configuration.heads[tape], self._reach[tape], cells)
 
     def _label(self, step: int, state: str) -> Text:
-        return Text.assemble((f"{step:>6}  ", LABEL), _cut(printable(state), self._state_width), " ")
+        return Text.assemble((f"{step:>6}  ", LABEL), _fit_columns(escape_unprintable(state), self._state_width), " ")
 
     def _backwards(self, lefts: list[int], cells: int) -> Iterator[tuple[int, str, Sequence[int], list[list[str]]]]:
         """Yield the visible part of each configuration from the latest back, by undoing each step."""
@@ -184,7 +184,7 @@ class TapeView:
         low, high = self._reach[tape]
         text = Text.assemble(("…" if low < left else " ", LABEL))
         for cell, symbol in enumerate(view, left):
-            shown = _cut(_shown(symbol), self._symbol_width)
+            shown = _fit_columns(_shown(symbol), self._symbol_width)
             if cell == head:
                 text.append(f"[{shown}]", style=HEAD)
             elif low <= cell <= high:
@@ -194,10 +194,10 @@ class TapeView:
         return text.append("…" if high >= left + len(view) else " ", style=LABEL)
 
 
-def _cut(name: str, width: int) -> str:
+def _fit_columns(name: str, width: int) -> str:
     """Pad or cut a name to a number of columns."""
     return set_cell_size(name, width - 1) + "…" if cell_len(name) > width else set_cell_size(name, width)
 
 
 def _shown(symbol: str) -> str:
-    return "␣" if symbol == " " else printable(symbol)
+    return "␣" if symbol == " " else escape_unprintable(symbol)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli.options import switch, theorem_names
+from softmachine.cli.options import complete_theorem_name, switch_option
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 from softmachine.support.text import did_you_mean
@@ -34,14 +34,16 @@ def command(
         typer.Argument(
             metavar="NAME",
             show_default=False,
-            autocompletion=theorem_names,
+            autocompletion=complete_theorem_name,
             help="A theorem to show with its statement and steps.",
         ),
     ] = None,
     *,
     table: Annotated[
         bool,
-        switch("Show only the conditions of softmax: the scale of scores, and the position encoding.", "--table"),
+        switch_option(
+            "Show only the conditions of softmax: the scale of scores, and the position encoding.", "--table"
+        ),
     ] = False,
     output: Output,
 ) -> None:
@@ -50,12 +52,12 @@ def command(
 
     chosen = all_theorems() if name is None else (_find(name),)
     if output.as_json:
-        output.answer({"theorems": [_answer(theorem, whole=name is not None) for theorem in chosen]})
+        output.print_json({"theorems": [_answer(theorem, whole=name is not None) for theorem in chosen]})
     elif table:
         output.out.width = max(output.width, MIN_TABLE_WIDTH)
         output.out.print(_table(chosen))
     elif output.quiet:
-        output.say("\n".join(theorem.name for theorem in chosen))
+        output.print("\n".join(theorem.name for theorem in chosen))
     elif name is not None:
         _show_whole(chosen[0], output)
     else:
@@ -64,9 +66,9 @@ def command(
 
 def _find(name: str) -> Theorem:
     from softmachine.support.stored_names import THEOREMS
-    from softmachine.theorems import all_theorems, theorem_named
+    from softmachine.theorems import all_theorems, get_theorem
 
-    theorem = theorem_named(name)
+    theorem = get_theorem(name)
     if theorem is None:
         known = [item.name for item in all_theorems()]
         hint = did_you_mean(name, known, "`softmachine theorems` lists all theorems", THEOREMS)
@@ -81,20 +83,20 @@ def _answer(theorem: Theorem, *, whole: bool) -> dict[str, object]:
         "statement": theorem.statement,
         "reference": theorem.reference,
         "attentions": list(theorem.attentions),
-        "needs": str(theorem.needs),
+        "needs": str(theorem.requirements),
         **_conditions(theorem),
         "cost": str(theorem.cost),
         "length": theorem.length or None,
     }
-    guide = [{"title": each.title, "text": each.text, "shows": list(each.shows)} for each in theorem.guide]
-    return {**answer, "steps": list(theorem.steps), "guide": guide, "text": theorem.text} if whole else answer
+    guide = [{"title": each.title, "text": each.text, "shows": list(each.highlights)} for each in theorem.tour]
+    return {**answer, "steps": list(theorem.steps), "guide": guide, "text": theorem.documentation} if whole else answer
 
 
 def _conditions(theorem: Theorem) -> dict[str, str | None]:
     """Return the scale of scores (None without softmax), and the position encoding (None if not stated)."""
-    from softmachine.theorems import Needs
+    from softmachine.theorems import Requirements
 
-    needs = theorem.needs if isinstance(theorem.needs, Needs) else Needs("")
+    needs = theorem.requirements if isinstance(theorem.requirements, Requirements) else Requirements("")
     return {"scale": needs.scale or None, "positions": needs.positions or None}
 
 
@@ -110,7 +112,7 @@ def _table(theorems: tuple[Theorem, ...]) -> Table:
     for theorem in theorems:
         found = _conditions(theorem)
         none = UNKNOWN if "soft" in theorem.attentions else "hard attention"
-        table.add_row(theorem.name, found["scale"] or none, found["positions"] or str(theorem.needs))
+        table.add_row(theorem.name, found["scale"] or none, found["positions"] or str(theorem.requirements))
     return table
 
 
@@ -119,7 +121,7 @@ def _print_facts(theorem: Theorem, output: Output) -> None:
     facts = {
         "paper": theorem.reference,
         "attention": " or ".join(theorem.attentions),
-        "needs": str(theorem.needs),
+        "needs": str(theorem.requirements),
         "cost": str(theorem.cost),
         "length": theorem.length,
     }
@@ -131,28 +133,28 @@ def _print_facts(theorem: Theorem, output: Output) -> None:
 def _print_paragraph(text: str, output: Output, indent: int) -> None:
     """Print a paragraph with indented continuation lines."""
     lines = wrap(text, min(output.width, MAX_WIDTH), initial_indent=" " * INDENT, subsequent_indent=" " * indent)
-    output.say("\n".join(lines))
+    output.print("\n".join(lines))
 
 
 def _show_all(theorems: tuple[Theorem, ...], output: Output) -> None:
     language = None
     for theorem in theorems:
         if theorem.language != language:
-            output.say(f"{'' if language is None else chr(10)}{theorem.language}", style="bold")
+            output.print(f"{'' if language is None else chr(10)}{theorem.language}", style="bold")
             language = theorem.language
-        output.say(f"  {theorem.name}")
+        output.print(f"  {theorem.name}")
         _print_facts(theorem, output)
 
 
 def _show_whole(theorem: Theorem, output: Output) -> None:
-    output.say(f"{theorem.name}: {theorem.statement}\n", style="bold")
+    output.print(f"{theorem.name}: {theorem.statement}\n", style="bold")
     _print_facts(theorem, output)
     if theorem.steps:
-        output.say("\nSteps")
+        output.print("\nSteps")
         for number, step in enumerate(theorem.steps, 1):
             _print_paragraph(f"{number}. {step}", output, INDENT + 3)
-    if theorem.guide:
-        output.say("\nOne token of a run")
-        for each in theorem.guide:
+    if theorem.tour:
+        output.print("\nOne token of a run")
+        for each in theorem.tour:
             _print_paragraph(f"{each.title}{'' if each.title.endswith('?') else ':'} {each.text}", output, INDENT + 3)
-    output.say(f"\n{theorem.text}")
+    output.print(f"\n{theorem.documentation}")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli.options import zoo_names
+from softmachine.cli.options import complete_zoo_name
 from softmachine.cli.output import Output
 from softmachine.support.errors import SourceError
-from softmachine.support.text import did_you_mean, many
+from softmachine.support.text import did_you_mean, pluralize
 
 if TYPE_CHECKING:
-    from softmachine.languages.zoo import Entry, Sample
+    from softmachine.languages.zoo import SampleRun, ZooEntry
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine zoo
@@ -42,7 +42,7 @@ def command(
         typer.Argument(
             metavar="NAME",
             show_default=False,
-            autocompletion=zoo_names,
+            autocompletion=complete_zoo_name,
             help="An entry to show, or words to search for in names, descriptions and languages.",
         ),
     ] = None,
@@ -52,23 +52,23 @@ def command(
     """List the bundled sources, search them, or show one with runs."""
     from softmachine.languages import zoo
 
-    whole = None if name is None else zoo.find(name)
+    whole = None if name is None else zoo.find_entry(name)
     chosen = (whole,) if whole else _search(name or "")
     if output.as_json:
-        output.answer({"entries": [_answer(entry, whole=whole is not None) for entry in chosen]})
+        output.print_json({"entries": [_answer(entry, whole=whole is not None) for entry in chosen]})
     elif whole:
         _show(whole, output)
     elif output.quiet:
-        output.say("\n".join(entry.name for entry in chosen))
+        output.print("\n".join(entry.name for entry in chosen))
     else:
         _list(chosen, output)
 
 
-def _language(entry: Entry) -> str:
+def _language(entry: ZooEntry) -> str:
     return LANGUAGES[entry.file.partition("/")[0]]
 
 
-def _search(words: str) -> tuple[Entry, ...]:
+def _search(words: str) -> tuple[ZooEntry, ...]:
     """Return the entries that contain all words.
 
     Raises:
@@ -76,7 +76,7 @@ def _search(words: str) -> tuple[Entry, ...]:
     """
     from softmachine.languages import zoo
 
-    texts = {entry: f"{entry.name} {entry.about} {_language(entry)}".lower() for entry in zoo.entries()}
+    texts = {entry: f"{entry.name} {entry.about} {_language(entry)}".lower() for entry in zoo.list_entries()}
     found = tuple(entry for entry, text in texts.items() if all(word in text for word in words.lower().split()))
     if not found:
         known = [*zoo.names(), *(word for name in zoo.names() for word in name.split("-"))]
@@ -85,47 +85,47 @@ def _search(words: str) -> tuple[Entry, ...]:
     return found
 
 
-def _answer(entry: Entry, *, whole: bool) -> dict[str, object]:
+def _answer(entry: ZooEntry, *, whole: bool) -> dict[str, object]:
     from dataclasses import asdict
 
     samples = [asdict(sample) for sample in entry.samples]
-    more = {"source": entry.read()} if whole else {}
+    more = {"source": entry.read_text()} if whole else {}
     return {"name": entry.name, "about": entry.about, "file": entry.file, "samples": samples, **more}
 
 
-def _show(entry: Entry, output: Output) -> None:
+def _show(entry: ZooEntry, output: Output) -> None:
     if not output.quiet:
-        output.say(f"{entry.name}: {entry.about}\n")
-    output.say(entry.read().rstrip("\n"))
+        output.print(f"{entry.name}: {entry.about}\n")
+    output.print(entry.read_text().rstrip("\n"))
     if not output.quiet:
-        output.say("\nRuns:")
+        output.print("\nRuns:")
         for sample in entry.samples:
-            output.say(f"  {_call(entry, sample)}")
-            output.say(f"      {_outcome(sample)}")
+            output.print(f"  {_call(entry, sample)}")
+            output.print(f"      {_outcome(sample)}")
 
 
-def _list(entries: tuple[Entry, ...], output: Output) -> None:
+def _list(entries: tuple[ZooEntry, ...], output: Output) -> None:
     """Print names and descriptions, grouped by language."""
     from rich.table import Table
 
     width = max(len(entry.name) for entry in entries) + 2
     for title, members in groupby(entries, _language):
-        output.say(title, style="bold")
+        output.print(title, style="bold")
         table = Table.grid(padding=(0, 2))
         table.add_column(width=width, no_wrap=True)
         for entry in members:
             table.add_row(f"  {entry.name}", entry.about)
         output.out.print(table)
-        output.say("")
-    output.say("`softmachine zoo NAME` shows an entry with its source and runs.")
+        output.print("")
+    output.print("`softmachine zoo NAME` shows an entry with its source and runs.")
 
 
-def _call(entry: Entry, sample: Sample) -> str:
+def _call(entry: ZooEntry, sample: SampleRun) -> str:
     limit = [] if sample.max_steps is None else ["--max-steps", str(sample.max_steps)]
     dashes = ["--"] if sample.input.startswith("-") else []
     return shlex.join(["softmachine", "run", entry.name, *limit, *dashes, sample.input])
 
 
-def _outcome(sample: Sample) -> str:
+def _outcome(sample: SampleRun) -> str:
     left = "" if sample.output is None else f", leaves {sample.output!r}"
-    return f"{sample.verdict or 'still running'} after {many(sample.steps, 'step')}{left}"
+    return f"{sample.verdict or 'still running'} after {pluralize(sample.steps, 'step')}{left}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softmachine.compiler.allocation import schedule_to_allocation
-from softmachine.compiler.coordinate_reuse import shared
+from softmachine.compiler.coordinate_reuse import reuse_coordinates
 from softmachine.compiler.emission import allocation_to_transformer
 from softmachine.compiler.graph import program_to_graph
 from softmachine.compiler.schedule import graph_to_schedule
@@ -17,7 +17,7 @@ def compile_program(program: Program) -> Transformer:
     """Compile a program to a transformer that computes its logits at every position."""
     graph = program_to_graph(program)
     schedule = graph_to_schedule(graph)
-    allocation = schedule_to_allocation(graph, schedule, narrow=program.narrow)
-    if program.narrow:
-        allocation = shared(graph, schedule, allocation)
+    allocation = schedule_to_allocation(graph, schedule, narrow=program.reuse_coordinates)
+    if program.reuse_coordinates:
+        allocation = reuse_coordinates(graph, schedule, allocation)
     return allocation_to_transformer(program, graph, schedule, allocation)

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from softmachine.compiler.graph import Graph, is_raw
+from softmachine.compiler.graph import SignalGraph, is_raw
 from softmachine.compiler.schedule import Schedule, Time
 from softmachine.ir.primitives import Attention, Carried, Loop, Named, Norm, Unit
 from softmachine.ir.signal import Affine, Atom, Node
 
 
 @dataclass(frozen=True)
-class Reading:
+class CoordinateForm:
     """An affine form over coordinates."""
 
     terms: dict[int, Fraction]
@@ -28,7 +28,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Update:
+class CarriedUpdate:
     """How the last feed-forward layer of a loop updates a carried value.
 
     Args:
@@ -59,37 +59,37 @@ class Allocation:
     """
 
     names: tuple[str, ...]
-    slot: dict[Atom, int]
-    written: tuple[dict[Atom, Fraction], ...]
+    coordinate_of: dict[Atom, int]
+    summands: tuple[dict[Atom, Fraction], ...]
     constants: tuple[Fraction, ...]
-    beside: dict[Atom, Affine]
-    updates: dict[Loop, tuple[Update, ...]]
+    extra_forms: dict[Atom, Affine]
+    updates: dict[Loop, tuple[CarriedUpdate, ...]]
     temporaries: dict[Loop, tuple[Atom, ...]]
-    clears: dict[Time, tuple[tuple[int, bool], ...]] = field(default_factory=dict)
+    cleared: dict[Time, tuple[tuple[int, bool], ...]] = field(default_factory=dict)
 
-    def read(self, form: Affine) -> Reading:
+    def read(self, form: Affine) -> CoordinateForm:
         """Convert a form over atoms to a form over coordinates."""
         terms: dict[int, Fraction] = {}
         constant = form.constant
         for atom, factor in form.terms.items():
-            slot = self.slot[_storage(atom)]
+            slot = self.coordinate_of[_storage_atom(atom)]
             terms[slot] = terms[slot] + factor if slot in terms else factor
-            if atom in self.beside:
-                more = self.read(self.beside[atom])
+            if atom in self.extra_forms:
+                more = self.read(self.extra_forms[atom])
                 constant += factor * more.constant
                 for coordinate, share in more.terms.items():
                     terms[coordinate] = terms.get(coordinate, Fraction(0)) + factor * share
-        return Reading({slot: factor for slot, factor in terms.items() if factor}, constant)
+        return CoordinateForm({slot: factor for slot, factor in terms.items() if factor}, constant)
 
 
-def schedule_to_allocation(graph: Graph, schedule: Schedule, *, narrow: bool = False) -> Allocation:
+def schedule_to_allocation(graph: SignalGraph, schedule: Schedule, *, narrow: bool = False) -> Allocation:
     """Assign a coordinate to every atom that is read, and determine the summands of each coordinate.
 
     ``narrow``: coordinates will be reused, so that none can hold a constant from the embedding.
     """
     splitter = _Splitter(graph, narrow)
-    updates = {loop: _updates(loop, schedule) for loop in graph.loops}
-    demand = _Demand(splitter)
+    updates = {loop: _carried_updates(loop, schedule) for loop in graph.loops}
+    demand = _DemandAnalysis(splitter)
     for loop in graph.loops:
         for k, (direct, change) in enumerate(updates[loop]):
             for form in (*demand.store((loop.carried, k)), *(f for atom in direct for f in demand.produce(atom))):
@@ -102,16 +102,17 @@ def schedule_to_allocation(graph: Graph, schedule: Schedule, *, narrow: bool = F
     atoms = sorted(demand.stored, key=lambda atom: (rank[atom[0]], atom[1]))
     slot = {atom: index for index, atom in enumerate(atoms)}
     inside = [splitter.split(atom)[0] for atom in atoms]
-    names = Names()
+    names = UniqueNames()
     return Allocation(
-        names=tuple(names.unique(node.label(k)) for node, k in atoms),
-        slot=slot,
-        written=tuple(dict(form.terms) for form in inside),
+        names=tuple(names.make_unique(node.label(k)) for node, k in atoms),
+        coordinate_of=slot,
+        summands=tuple(dict(form.terms) for form in inside),
         constants=tuple(form.constant for form in inside),
-        beside=demand.beside,
+        extra_forms=demand.extra_forms,
         updates={
             loop: tuple(
-                Update(slot[(loop.carried, k)], direct, change) for k, (direct, change) in enumerate(updates[loop])
+                CarriedUpdate(slot[(loop.carried, k)], direct, change)
+                for k, (direct, change) in enumerate(updates[loop])
             )
             for loop in graph.loops
         },
@@ -122,43 +123,43 @@ def schedule_to_allocation(graph: Graph, schedule: Schedule, *, narrow: bool = F
     )
 
 
-class Names:
+class UniqueNames:
     """Makes names unique by appending a number to repeated ones."""
 
     def __init__(self) -> None:
-        self._asked: Counter[str] = Counter()
-        self._given: set[str] = set()
+        self._counts: Counter[str] = Counter()
+        self._used: set[str] = set()
 
-    def unique(self, name: str) -> str:
+    def make_unique(self, name: str) -> str:
         """Return the name, or the first free numbered variant."""
         given = name
-        while not self._asked[name] or given in self._given:
-            self._asked[name] += 1
-            given = name if self._asked[name] == 1 else f"{name} ({self._asked[name]})"
-        self._given.add(given)
+        while not self._counts[name] or given in self._used:
+            self._counts[name] += 1
+            given = name if self._counts[name] == 1 else f"{name} ({self._counts[name]})"
+        self._used.add(given)
         return given
 
 
-def _storage(atom: Atom) -> Atom:
+def _storage_atom(atom: Atom) -> Atom:
     """Return the atom that holds a value: the result of a loop is in the coordinates of its carried values."""
     node, k = atom
     return (node.carried, k) if isinstance(node, Loop) else atom
 
 
-class _Demand:
+class _DemandAnalysis:
     """Demand analysis: the atoms that must be stored and computed, backwards from the forms that are read."""
 
     def __init__(self, splitter: _Splitter) -> None:
         self.splitter = splitter
         self.stored: set[Atom] = set()
-        self.beside: dict[Atom, Affine] = {}
+        self.extra_forms: dict[Atom, Affine] = {}
         self._produced: set[Atom] = set()
 
     def read(self, form: Affine) -> None:
         waiting = [form]
         while waiting:
             for atom in waiting.pop().terms:
-                waiting += self.store(_storage(atom))
+                waiting += self.store(_storage_atom(atom))
 
     def store(self, atom: Atom) -> Iterator[Affine]:
         """Mark an atom as stored; yields the forms that it reads."""
@@ -167,7 +168,7 @@ class _Demand:
         self.stored.add(atom)
         written, beside = self.splitter.split(atom)
         if beside.terms or beside.constant:
-            self.beside[atom] = beside
+            self.extra_forms[atom] = beside
             yield beside
         for source in written.terms:
             yield from self.produce(source)
@@ -189,7 +190,7 @@ class _Demand:
 class _Splitter:
     """Splits the form of an atom into a part written to its coordinate and a part read from other coordinates."""
 
-    def __init__(self, graph: Graph, narrow: bool) -> None:
+    def __init__(self, graph: SignalGraph, narrow: bool) -> None:
         self.graph = graph
         self.narrow = narrow
         self.loop_of = {loop.carried: loop for loop in graph.loops}
@@ -224,18 +225,18 @@ class _Splitter:
         return Affine.sum(written), Affine.sum(beside)
 
 
-def _updates(loop: Loop, schedule: Schedule) -> list[tuple[dict[Atom, Fraction], Affine]]:
+def _carried_updates(loop: Loop, schedule: Schedule) -> list[tuple[dict[Atom, Fraction], Affine]]:
     """For each carried value: (units that write it directly, the form that the last feed-forward layer must add)."""
     index = schedule.time[loop.carried][0]
     end: Time = (index, 2 * schedule.blocks[index].depth)
     result = []
     for k, form in enumerate(loop.body):
-        direct, rest = _last_units(form, end, schedule)
+        direct, rest = _split_last_units(form, end, schedule)
         result.append((dict(direct.terms), rest + Affine({(loop.carried, k): Fraction(-1)})))
     return result
 
 
-def _last_units(form: Affine, end: Time, schedule: Schedule) -> tuple[Affine, Affine]:
+def _split_last_units(form: Affine, end: Time, schedule: Schedule) -> tuple[Affine, Affine]:
     """Split a form into units of the last feed-forward layer and terms that are complete before it."""
     direct, rest = [], [Affine({}, form.constant)]
     for (node, k), factor in form.terms.items():
@@ -244,7 +245,7 @@ def _last_units(form: Affine, end: Time, schedule: Schedule) -> tuple[Affine, Af
         elif isinstance(node, Unit):
             direct.append(Affine({(node, k): factor}))
         elif isinstance(node, Named):
-            inner_direct, inner_rest = _last_units(node.forms[k], end, schedule)
+            inner_direct, inner_rest = _split_last_units(node.forms[k], end, schedule)
             direct.append(inner_direct * factor)
             rest.append(inner_rest * factor)
     return Affine.sum(direct), Affine.sum(rest)

@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from softmachine.compiler.allocation import Allocation, Names
-from softmachine.compiler.graph import Graph
+from softmachine.compiler.allocation import Allocation, UniqueNames
+from softmachine.compiler.graph import SignalGraph
 from softmachine.compiler.schedule import Schedule
 from softmachine.ir.primitives import Attention, Named, Unit
 from softmachine.ir.signal import Affine, Atom
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
+from softmachine.support.polynomial import Polynomial
 
-MOST_NAMES = 3
+MAX_NAMES = 3
 """How many of the numbers that share a coordinate are listed in its name."""
 
 
 @dataclass
-class _Life:
+class _LiveRange:
     """The live range of a number in a coordinate.
 
     Args:
@@ -42,14 +42,14 @@ class _Life:
 
     slots: list[int]
     written: dict[Atom, Fraction]
-    birth: int
-    death: int
+    start: int
+    end: int
     names: list[str]
     signed: bool
-    retrieved: bool
+    written_by_head: bool
 
 
-def shared(graph: Graph, schedule: Schedule, allocation: Allocation) -> Allocation:
+def reuse_coordinates(graph: SignalGraph, schedule: Schedule, allocation: Allocation) -> Allocation:
     """Return an allocation of the same numbers to fewer coordinates.
 
     Raises:
@@ -57,22 +57,22 @@ def shared(graph: Graph, schedule: Schedule, allocation: Allocation) -> Allocati
     """
     if graph.loops:
         raise ConstructionError("a narrow program cannot have loops")
-    lives = _joined_in_place(_lives(graph, schedule, allocation), schedule)
-    coordinates: list[list[_Life]] = []
-    for life in sorted(lives, key=lambda item: (item.birth, item.slots[0])):
+    lives = _coalesce(_live_ranges(graph, schedule, allocation), schedule)
+    coordinates: list[list[_LiveRange]] = []
+    for life in sorted(lives, key=lambda item: (item.start, item.slots[0])):
         best = max(
-            (index for index, held in enumerate(coordinates) if _fits(held[-1], life)),
-            key=lambda index: (life.names[0] in coordinates[index][-1].names, coordinates[index][-1].death, -index),
+            (index for index, held in enumerate(coordinates) if _can_share(held[-1], life)),
+            key=lambda index: (life.names[0] in coordinates[index][-1].names, coordinates[index][-1].end, -index),
             default=None,
         )
         if best is None:
             coordinates.append([life])
         else:
             coordinates[best].append(life)
-    return _merged(allocation, coordinates)
+    return _merge(allocation, coordinates)
 
 
-def _lives(graph: Graph, schedule: Schedule, allocation: Allocation) -> list[_Life]:
+def _live_ranges(graph: SignalGraph, schedule: Schedule, allocation: Allocation) -> list[_LiveRange]:
     stage = {node: time[1] for node, time in schedule.time.items()}
     end = 2 * schedule.blocks[0].depth + 1
     death = [0] * len(allocation.names)
@@ -91,31 +91,34 @@ def _lives(graph: Graph, schedule: Schedule, allocation: Allocation) -> list[_Li
     for form in graph.logits:
         read(form, end)
     lives = []
-    for (node, k), slot in allocation.slot.items():
-        written = allocation.written[slot]
+    for (node, k), slot in allocation.coordinate_of.items():
+        written = allocation.summands[slot]
         birth = min((stage[source] for source, _ in written), default=0)
-        positive = Bound.of(0).surely_at_most(node.kinds[k].low) and (node, k) not in allocation.beside
+        positive = (
+            Polynomial.coerce(0).is_coefficientwise_at_most(node.ranges[k].low)
+            and (node, k) not in allocation.extra_forms
+        )
         retrieved = any(isinstance(source, Attention) for source, _ in written)
         signed = retrieved or not positive  # a bit that a head retrieved may be rounded to less than 0
-        lives.append(_Life([slot], written, birth, death[slot], [_plain(node, k)], signed, retrieved))
+        lives.append(_LiveRange([slot], written, birth, death[slot], [_atom_name(node, k)], signed, retrieved))
     return lives
 
 
-def _plain(node: object, k: int) -> str:
+def _atom_name(node: object, k: int) -> str:
     return node.label(k) if isinstance(node, Named | Unit | Attention) else f"{getattr(node, 'name', node)}[{k}]"
 
 
-def _joined_in_place(lives: list[_Life], schedule: Schedule) -> list[_Life]:
+def _coalesce(lives: list[_LiveRange], schedule: Schedule) -> list[_LiveRange]:
     """Coalesce live ranges: a number that is an earlier one plus later terms stays in its coordinate."""
-    by_atom: dict[Atom, list[_Life]] = {}
-    kept: list[_Life] = []
-    for life in sorted(lives, key=lambda item: (item.birth, len(item.written), item.slots[0])):
+    by_atom: dict[Atom, list[_LiveRange]] = {}
+    kept: list[_LiveRange] = []
+    for life in sorted(lives, key=lambda item: (item.start, len(item.written), item.slots[0])):
         before = next(
             (
                 other
                 for atom in life.written
                 for other in reversed(by_atom.get(atom, []))
-                if _goes_on(other, life, schedule)
+                if _updates_in_place(other, life, schedule)
             ),
             None,
         )
@@ -124,50 +127,50 @@ def _joined_in_place(lives: list[_Life], schedule: Schedule) -> list[_Life]:
             before = life
         else:
             before.slots += life.slots
-            before.written, before.death = life.written, life.death
+            before.written, before.end = life.written, life.end
             before.names += [name for name in life.names if name not in before.names]
             before.signed |= life.signed
-            before.retrieved |= life.retrieved
+            before.written_by_head |= life.written_by_head
         for atom in life.written:
             if before not in by_atom.setdefault(atom, []):
                 by_atom[atom].append(before)
     return kept
 
 
-def _goes_on(before: _Life, after: _Life, schedule: Schedule) -> bool:
+def _updates_in_place(before: _LiveRange, after: _LiveRange, schedule: Schedule) -> bool:
     if any(after.written.get(atom) != factor for atom, factor in before.written.items()):
         return False
     added = [atom for atom in after.written if atom not in before.written]
-    return all(schedule.time[node][1] >= before.death for node, _ in added) and after.death >= before.death
+    return all(schedule.time[node][1] >= before.end for node, _ in added) and after.end >= before.end
 
 
-def _cleared_at(old: _Life, new: _Life) -> int:
+def _clear_stage(old: _LiveRange, new: _LiveRange) -> int:
     """Return the last feed-forward stage that can clear the coordinate before the new number is written."""
-    latest = new.birth - 1 if old.retrieved else new.birth
+    latest = new.start - 1 if old.written_by_head else new.start
     return latest - latest % 2
 
 
-def _fits(old: _Life, new: _Life) -> bool:
+def _can_share(old: _LiveRange, new: _LiveRange) -> bool:
     """Whether a feed-forward sublayer between the two live ranges can clear the coordinate."""
-    return max(old.death, 2) <= _cleared_at(old, new)
+    return max(old.end, 2) <= _clear_stage(old, new)
 
 
-def _merged(allocation: Allocation, coordinates: list[list[_Life]]) -> Allocation:
+def _merge(allocation: Allocation, coordinates: list[list[_LiveRange]]) -> Allocation:
     place = {slot: c for c, held in enumerate(coordinates) for life in held for slot in life.slots}
     clears: dict[tuple[int, int], tuple[tuple[int, bool], ...]] = {}
-    names = Names()
+    names = UniqueNames()
     labels = []
     for c, held in enumerate(coordinates):
         called = list(dict.fromkeys(name for life in held for name in life.names))
-        labels.append(names.unique(" / ".join(called[:MOST_NAMES]) + (" / …" if len(called) > MOST_NAMES else "")))
+        labels.append(names.make_unique(" / ".join(called[:MAX_NAMES]) + (" / …" if len(called) > MAX_NAMES else "")))
         for old, new in pairwise(held):
-            when = (0, _cleared_at(old, new))
+            when = (0, _clear_stage(old, new))
             clears[when] = (*clears.get(when, ()), (c, old.signed))
     return replace(
         allocation,
         names=tuple(labels),
-        slot={atom: place[slot] for atom, slot in allocation.slot.items()},
-        written=tuple({atom: f for life in held for atom, f in life.written.items()} for held in coordinates),
+        coordinate_of={atom: place[slot] for atom, slot in allocation.coordinate_of.items()},
+        summands=tuple({atom: f for life in held for atom, f in life.written.items()} for held in coordinates),
         constants=(Fraction(0),) * len(coordinates),
-        clears=clears,
+        cleared=clears,
     )

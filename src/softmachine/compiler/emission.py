@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from softmachine.compiler.allocation import Allocation, Names
-from softmachine.compiler.graph import Graph
+from softmachine.compiler.allocation import Allocation, UniqueNames
+from softmachine.compiler.graph import SignalGraph
 from softmachine.compiler.schedule import BlockPlan, Schedule
 from softmachine.ir.primitives import Attention, Norm, Position, Token, Unit
 from softmachine.ir.program import Program
@@ -16,22 +16,22 @@ from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head,
 
 
 def allocation_to_transformer(
-    program: Program, graph: Graph, schedule: Schedule, allocation: Allocation
+    program: Program, graph: SignalGraph, schedule: Schedule, allocation: Allocation
 ) -> Transformer:
     """Emit the weights of a scheduled and allocated program."""
     return _Emitter(program, graph, schedule, allocation).transformer()
 
 
 class _Emitter:
-    def __init__(self, program: Program, graph: Graph, schedule: Schedule, allocation: Allocation) -> None:
+    def __init__(self, program: Program, graph: SignalGraph, schedule: Schedule, allocation: Allocation) -> None:
         self.program = program
         self.graph = graph
         self.schedule = schedule
         self.allocation = allocation
         self.width = len(allocation.names)
-        self.head_names, self.unit_names = Names(), Names()
+        self.head_names, self.unit_names = UniqueNames(), UniqueNames()
         self.targets: dict[Atom, dict[int, Fraction]] = {}
-        for coordinate, written in enumerate(allocation.written):
+        for coordinate, written in enumerate(allocation.summands):
             for atom, factor in written.items():
                 self.targets.setdefault(atom, {})[coordinate] = factor
         for updates in allocation.updates.values():
@@ -51,7 +51,7 @@ class _Emitter:
             position_embedding=Matrix.of(features.values(), self.width),
             blocks=tuple(self.block(plan) for plan in self.schedule.blocks if plan.depth),
             outputs=self.program.outputs,
-            unembedding=self.map(self.graph.logits),
+            unembedding=self.affine_map(self.graph.logits),
         )
 
     def embedding(self) -> Iterable[dict[int, Fraction]]:
@@ -62,14 +62,14 @@ class _Emitter:
             for token, entries in node.table.items():
                 for k, value in entries.items():
                     if token in rows and (node, k) in self.targets:
-                        _add(rows[token], self.targets[(node, k)], value)
+                        _add_scaled(rows[token], self.targets[(node, k)], value)
         return [rows[token] for token in self.program.vocabulary]
 
     def features(self) -> dict[Feature, dict[int, Fraction]]:
         rows: dict[Feature, dict[int, Fraction]] = {}
         for (node, _), targets in self.targets.items():
             if isinstance(node, Position):
-                _add(rows.setdefault(node.feature, {}), targets)
+                _add_scaled(rows.setdefault(node.feature, {}), targets)
         return rows
 
     def block(self, plan: BlockPlan) -> Block:
@@ -77,30 +77,30 @@ class _Emitter:
         index = self.schedule.blocks.index(plan)
         for heads, units in zip(plan.heads, plan.units, strict=True):
             last = len(layers) == plan.depth - 1
-            clears = self.allocation.clears.get((index, 2 * len(layers) + 2), ())
+            clears = self.allocation.cleared.get((index, 2 * len(layers) + 2), ())
             layers.append(Layer(self.attention(heads), self.feed_forward(units, plan if last else None, clears)))
         return Block(tuple(layers), plan.repeats, plan.name)
 
-    def map(self, forms: Sequence[Affine]) -> AffineMap:
+    def affine_map(self, forms: Sequence[Affine]) -> AffineMap:
         readings = [self.allocation.read(form) for form in forms]
         weight = Matrix.of((reading.terms for reading in readings), self.width)
         return AffineMap(weight, tuple(reading.constant for reading in readings))
 
     def attention(self, nodes: Sequence[Attention]) -> tuple[Head, ...]:
-        return tuple(self.head(node) for node in nodes if self.used(node))
+        return tuple(self.head(node) for node in nodes if self.written_components(node))
 
-    def used(self, node: Node) -> list[int]:
+    def written_components(self, node: Node) -> list[int]:
         """Return the components that are written to some coordinate."""
-        return [k for k in range(len(node.kinds)) if self.targets.get((node, k))]
+        return [k for k in range(len(node.ranges)) if self.targets.get((node, k))]
 
     def head(self, node: Attention) -> Head:
-        columns = [self.targets[(node, k)] for k in self.used(node)]
+        columns = [self.targets[(node, k)] for k in self.written_components(node)]
         return Head(
-            name=self.head_names.unique(node.name),
-            query=self.map(node.query),
-            key=self.map(node.key),
-            value=self.map([node.value[k] for k in self.used(node)]),
-            output=_columns(columns, self.width),
+            name=self.head_names.make_unique(node.name),
+            query=self.affine_map(node.query),
+            key=self.affine_map(node.key),
+            value=self.affine_map([node.value[k] for k in self.written_components(node)]),
+            output=_matrix_of_columns(columns, self.width),
             mask=node.mask,
             weighting=node.weighting,
             bias=node.bias,
@@ -109,25 +109,25 @@ class _Emitter:
     def feed_forward(
         self, nodes: Sequence[Unit], end_of: BlockPlan | None, clears: Sequence[tuple[int, bool]]
     ) -> FeedForward:
-        hidden = _Hidden(self.allocation)
+        hidden = _HiddenUnits(self.allocation)
         for node in nodes:
-            if isinstance(node, Norm) and self.used(node):
-                hidden.add_norm(node, [self.targets.get((node, k), {}) for k in range(len(node.kinds))])
+            if isinstance(node, Norm) and self.written_components(node):
+                hidden.add_norm(node, [self.targets.get((node, k), {}) for k in range(len(node.ranges))])
                 continue
-            for k in self.used(node):
+            for k in self.written_components(node):
                 hidden.add(node.label(k), node.forms[k], node.activation, self.targets[(node, k)])
         if end_of and end_of.loop:
             for update in self.allocation.updates[end_of.loop]:
                 name = self.allocation.names[update.coordinate]
                 hidden.add_linear(f"new {name}", update.change, {update.coordinate: Fraction(1)})
             for atom in self.allocation.temporaries[end_of.loop]:
-                hidden.clear(self.allocation.slot[atom])
+                hidden.clear(self.allocation.coordinate_of[atom])
         for coordinate, signed in clears:
             hidden.clear(coordinate, signed=signed)
         return hidden.layer(self.width, self.unit_names)
 
 
-class _Hidden:
+class _HiddenUnits:
     """The hidden units of one feed-forward sublayer; units with equal inputs are merged."""
 
     def __init__(self, allocation: Allocation) -> None:
@@ -151,12 +151,12 @@ class _Hidden:
         key = (frozenset(terms.items()), bias, activation)
         if key not in self.units:
             self.units[key] = (name, terms, bias, activation, {})
-        _add(self.units[key][4], targets)
+        _add_scaled(self.units[key][4], targets)
 
     def add_linear(self, name: str, form: Affine, targets: dict[int, Fraction]) -> None:
         """Add a form to coordinates: x = ReLU(x) - ReLU(-x), with the constant in the bias."""
         reading = self.allocation.read(form)
-        _add(self.constant, targets, reading.constant)
+        _add_scaled(self.constant, targets, reading.constant)
         self._linear(name, reading.terms, targets)
 
     def clear(self, coordinate: int, *, signed: bool = True) -> None:
@@ -174,15 +174,15 @@ class _Hidden:
             post = {coordinate: sign * factor for coordinate, factor in targets.items()}
             self._add(f"{name} {'+' if sign > 0 else '-'}", pre, Fraction(0), "relu", post)
 
-    def layer(self, width: int, names: Names) -> FeedForward:
+    def layer(self, width: int, names: UniqueNames) -> FeedForward:
         units = list(self.units.values())
         first = Matrix.of((terms for _, terms, _, _, _ in units), width)
         bias = tuple(self.constant.get(k, Fraction(0)) for k in range(width))
         return FeedForward(
             first=AffineMap(first, tuple(bias for _, _, bias, _, _ in units)),
             activations=tuple(activation for _, _, _, activation, _ in units),
-            second=AffineMap(_columns([targets for *_, targets in units], width), bias),
-            units=tuple(names.unique(name) for name, *_ in units),
+            second=AffineMap(_matrix_of_columns([targets for *_, targets in units], width), bias),
+            units=tuple(names.make_unique(name) for name, *_ in units),
             norms=self._norms(),
         )
 
@@ -195,13 +195,13 @@ class _Hidden:
         return tuple(map(tuple, groups.values()))
 
 
-def _add(row: dict[int, Fraction], targets: dict[int, Fraction], factor: Fraction | int = 1) -> None:
+def _add_scaled(row: dict[int, Fraction], targets: dict[int, Fraction], factor: Fraction | int = 1) -> None:
     for coordinate, share in targets.items():
         more = share if factor == 1 else share * factor
         row[coordinate] = row[coordinate] + more if coordinate in row else more
 
 
-def _columns(columns: Sequence[dict[int, Fraction]], width: int) -> Matrix:
+def _matrix_of_columns(columns: Sequence[dict[int, Fraction]], width: int) -> Matrix:
     """Return the matrix with these columns."""
     rows: list[dict[int, Fraction]] = [{} for _ in range(width)]
     for index, column in enumerate(columns):

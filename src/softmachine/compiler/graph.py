@@ -19,22 +19,22 @@ from typing import TypeVar
 
 from softmachine.ir.primitives import Attention, Carried, Loop, Named, Norm, Position, Token, Unit
 from softmachine.ir.program import Program
-from softmachine.ir.signal import Affine, Atom, Node, inputs_first
+from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.support.errors import ConstructionError
 
 Item = TypeVar("Item")
 
 
-def pruned(nodes: Sequence[Node], logits: Sequence[Affine]) -> tuple[tuple[Node, ...], tuple[Affine, ...]]:
+def prune(nodes: Sequence[Node], logits: Sequence[Affine]) -> tuple[tuple[Node, ...], tuple[Affine, ...]]:
     """Return the nodes, in topological order as before, without unread components; and the logits over them."""
-    live = _live(nodes, logits)
-    pruning = _Pruning()
-    kept = ((node, [k for k in range(len(node.kinds)) if (node, k) in live]) for node in nodes)
+    live = _live_atoms(nodes, logits)
+    pruning = _Pruner()
+    kept = ((node, [k for k in range(len(node.ranges)) if (node, k) in live]) for node in nodes)
     remaining = tuple(new for node, components in kept if components for new in pruning.node(node, components))
     return remaining, pruning.forms(logits)
 
 
-def _live(nodes: Sequence[Node], logits: Sequence[Affine]) -> set[Atom]:
+def _live_atoms(nodes: Sequence[Node], logits: Sequence[Affine]) -> set[Atom]:
     loop_of = {node.carried: node for node in nodes if isinstance(node, Loop)}
     live: set[Atom] = set()
     waiting = [atom for form in logits for atom in form.terms]
@@ -42,7 +42,7 @@ def _live(nodes: Sequence[Node], logits: Sequence[Affine]) -> set[Atom]:
         node, k = atom = waiting.pop()
         if atom not in live:
             live.add(atom)
-            waiting += [source for form in _read(node, k) for source in form.terms]
+            waiting += [source for form in _forms_read(node, k) for source in form.terms]
             if isinstance(node, Loop):
                 waiting.append((node.carried, k))
             elif node in loop_of:
@@ -50,7 +50,7 @@ def _live(nodes: Sequence[Node], logits: Sequence[Affine]) -> set[Atom]:
     return live
 
 
-def _read(node: Node, k: int) -> Iterable[Affine]:
+def _forms_read(node: Node, k: int) -> Iterable[Affine]:
     """Return the forms that one component of a node reads."""
     match node:
         case Norm():
@@ -64,7 +64,7 @@ def _read(node: Node, k: int) -> Iterable[Affine]:
     return ()
 
 
-class _Pruning:
+class _Pruner:
     """Rebuilds nodes with a subset of their components, under their old labels."""
 
     def __init__(self) -> None:
@@ -81,43 +81,43 @@ class _Pruning:
     def node(self, node: Node, kept: Sequence[int]) -> Iterator[Node]:
         """Yield the node restricted to these components, or one node for each of them."""
         if isinstance(node, Norm):  # each number depends on all of them
-            yield self._placed(node.over(self.forms), {(node, k): k for k in range(len(node.kinds))})
+            yield self._register(node.with_forms(self.forms), {(node, k): k for k in range(len(node.ranges))})
             return
         if isinstance(node, Unit | Named):
             for k in kept:
-                alone = replace(node, name=node.label(k), kinds=(node.kinds[k],), labels=None)
+                alone = replace(node, name=node.label(k), ranges=(node.ranges[k],), labels=None)
                 if isinstance(alone, Unit):
                     alone = replace(alone, after=self._remaining(alone.after))
-                yield self._placed(replace(alone, forms=self.forms([node.forms[k]])), {(node, k): 0})
+                yield self._register(replace(alone, forms=self.forms([node.forms[k]])), {(node, k): 0})
             return
-        labels = node.labels or tuple(map(str, range(len(node.kinds))))
-        fewer = len(kept) < len(node.kinds)
-        cut = replace(node, kinds=_only(node.kinds, kept), labels=_only(labels, kept)) if fewer else node
+        labels = node.labels or tuple(map(str, range(len(node.ranges))))
+        fewer = len(kept) < len(node.ranges)
+        cut = replace(node, ranges=_select(node.ranges, kept), labels=_select(labels, kept)) if fewer else node
         match cut:
             case Token():
                 place = {k: index for index, k in enumerate(kept)}
                 rows = ((key, [(place[k], x) for k, x in row.items() if k in place]) for key, row in cut.table.items())
                 cut = replace(cut, table={key: dict(row) for key, row in rows})
             case Attention():
-                cut = replace(cut, value=_only(cut.value, kept)).over(self.forms)
+                cut = replace(cut, value=_select(cut.value, kept)).with_forms(self.forms)
             case Loop():
-                initial, body = (_only(part, kept) for part in (cut.initial, cut.body))
-                cut = replace(cut, carried=self.carried[cut.carried], initial=initial, body=body).over(self.forms)
-        yield self._placed(cut, {(node, k): index for index, k in enumerate(kept)})
+                initial, body = (_select(part, kept) for part in (cut.initial, cut.body))
+                cut = replace(cut, carried=self.carried[cut.carried], initial=initial, body=body).with_forms(self.forms)
+        yield self._register(cut, {(node, k): index for index, k in enumerate(kept)})
         if isinstance(node, Carried) and isinstance(cut, Carried):
             self.carried[node] = cut
 
-    def _placed(self, node: Node, places: dict[Atom, int]) -> Node:
+    def _register(self, node: Node, places: dict[Atom, int]) -> Node:
         self.atoms |= {atom: (node, index) for atom, index in places.items()}
         return node
 
 
-def _only(items: Sequence[Item], kept: Sequence[int]) -> tuple[Item, ...]:
+def _select(items: Sequence[Item], kept: Sequence[int]) -> tuple[Item, ...]:
     return tuple(items[k] for k in kept)
 
 
 @dataclass(frozen=True)
-class Graph:
+class SignalGraph:
     """The nodes of a program.
 
     Args:
@@ -136,13 +136,13 @@ class Graph:
         return tuple(node for node in self.nodes if isinstance(node, Loop))
 
 
-def program_to_graph(program: Program) -> Graph:
+def program_to_graph(program: Program) -> SignalGraph:
     """Collect and merge the nodes of a program, and drop those that the logits do not depend on."""
     merger = _Merger()
-    for node in inputs_first(program.logits.forms):
+    for node in topological_order(program.logits.forms):
         merger.node(node)
-    nodes, logits = pruned(merger.nodes, merger.forms(program.logits.forms))
-    return Graph(nodes, logits, _bodies(nodes, logits))
+    nodes, logits = prune(merger.nodes, merger.forms(program.logits.forms))
+    return SignalGraph(nodes, logits, _assign_bodies(nodes, logits))
 
 
 class _Merger:
@@ -152,7 +152,7 @@ class _Merger:
         self.nodes: list[Node] = []
         self._merged: dict[Node, Node] = {}
         self._known: dict[object, Node] = {}
-        self._carried_along: set[Node] = set()
+        self._loop_results: set[Node] = set()
         """Results of loops, also if they are named."""
 
     def forms(self, forms: Sequence[Affine]) -> tuple[Affine, ...]:
@@ -169,46 +169,46 @@ class _Merger:
     def node(self, node: Node) -> Node:
         if node not in self._merged:
             rebuilt = self.rebuild(node)
-            key = _content(rebuilt)
+            key = _structural_key(rebuilt)
             if key not in self._known:
                 self._known[key] = self._merged[rebuilt] = rebuilt
                 self.nodes.append(rebuilt)
-                if isinstance(rebuilt, Loop) or (isinstance(rebuilt, Named) and self._moving(rebuilt)):
-                    self._carried_along.add(rebuilt)
+                if isinstance(rebuilt, Loop) or (isinstance(rebuilt, Named) and self._reads_loop_result(rebuilt)):
+                    self._loop_results.add(rebuilt)
             self._merged[node] = self._known[key]
         return self._merged[node]
 
     def rebuild(self, node: Node) -> Node:
         if isinstance(node, Named):
             # ``restores`` is used by certificates only; the weights do not depend on it.
-            return replace(node, restores=()).over(self.forms)
+            return replace(node, restores=()).with_forms(self.forms)
         if isinstance(node, Loop):
             self.node(node.carried)
-            same = node.over(self.forms)
-            return replace(same, initial=tuple(self._written_once(same, form) for form in same.initial))
-        return node.over(self.forms)
+            same = node.with_forms(self.forms)
+            return replace(same, initial=tuple(self._copy_loop_results(same, form) for form in same.initial))
+        return node.with_forms(self.forms)
 
-    def _moving(self, node: Node) -> bool:
-        return any(source in self._carried_along for form in node.inputs() for source, _ in form.terms)
+    def _reads_loop_result(self, node: Node) -> bool:
+        return any(source in self._loop_results for form in node.inputs() for source, _ in form.terms)
 
-    def _written_once(self, loop: Loop, form: Affine) -> Affine:
+    def _copy_loop_results(self, loop: Loop, form: Affine) -> Affine:
         """Copy the results of other loops in an initial value by two units, since they already have a coordinate."""
-        moving = Affine({atom: factor for atom, factor in form.terms.items() if atom[0] in self._carried_along})
+        moving = Affine({atom: factor for atom, factor in form.terms.items() if atom[0] in self._loop_results})
         if not moving.terms:
             return form
         forms = (moving, moving * Fraction(-1))
-        copy = self.node(Unit(f"copy for {loop.name}", tuple(part.kind for part in forms), forms, "relu"))
+        copy = self.node(Unit(f"copy for {loop.name}", tuple(part.value_range for part in forms), forms, "relu"))
         copied = Affine({(copy, 0): Fraction(1), (copy, 1): Fraction(-1)})
         return form + moving * Fraction(-1) + copied
 
 
-def _content(node: Node) -> object:
+def _structural_key(node: Node) -> object:
     """Return the structural key of a node: all but its names; its width, because sparse tables do not imply it."""
     if isinstance(node, Carried | Loop):
         return node
     shared = {item.name for item in fields(Node)}
     own = (getattr(node, item.name) for item in fields(node) if item.name not in shared)
-    return (type(node), len(node.kinds), *(_hashable(value) for value in own))
+    return (type(node), len(node.ranges), *(_hashable(value) for value in own))
 
 
 def _hashable(value: object) -> object:
@@ -222,7 +222,7 @@ def _hashable(value: object) -> object:
     return value
 
 
-def _bodies(nodes: Sequence[Node], logits: Sequence[Affine]) -> dict[Node, Carried]:
+def _assign_bodies(nodes: Sequence[Node], logits: Sequence[Affine]) -> dict[Node, Carried]:
     bodies: dict[Node, Carried] = {}
     for node in nodes:
         if isinstance(node, Carried):

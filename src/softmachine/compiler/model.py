@@ -32,23 +32,23 @@ class Model:
     weights: Transformer
     codec: Codec[Source]
     theorem: Theorem
-    length: int | None = None
+    context: int | None = None
     certificate: Certificate | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def proof(self) -> Certificate | None:
+    def valid_certificate(self) -> Certificate | None:
         """The certificate, if it applies to these weights; None if they were changed since."""
         if self.certificate is None:
             return None
-        from softmachine.transformer.weights import digest
+        from softmachine.transformer.weights import compute_digest
 
-        return self.certificate if self.certificate.soft == digest(self.weights) else None
+        return self.certificate if self.certificate.soft_digest == compute_digest(self.weights) else None
 
     @property
-    def certified(self) -> int | None:
+    def certified_length(self) -> int | None:
         """The n that softmax is certified for: the length of an input, or the last position of a decoder."""
-        return None if self.proof is None else self.proof.length
+        return None if self.valid_certificate is None else self.valid_certificate.length
 
     @property
     def name(self) -> str:
@@ -67,15 +67,18 @@ class Model:
 
     def notes_at(self, length: int) -> tuple[str, ...]:
         """Return the notes to print with an answer for this n."""
-        if self.certified is None or length <= self.certified:
+        if self.certified_length is None or length <= self.certified_length:
             return self.notes
-        return (*self.notes, f"beyond the certified length: n is {length:,}, softmax certified to {self.certified:,}")
+        return (
+            *self.notes,
+            f"beyond the certified length: n is {length:,}, softmax certified to {self.certified_length:,}",
+        )
 
     def __str__(self) -> str:
         return str(self.weights)
 
     def __repr__(self) -> str:
-        made_for = "" if self.length is None else f" for length {self.length}"
+        made_for = "" if self.context is None else f" for length {self.context}"
         return f"<Model of {self.name} by {self.theorem.name}{made_for}: {self.attention} attention>"
 
     def _repr_html_(self) -> str:

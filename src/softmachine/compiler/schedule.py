@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.compiler.graph import Graph
+from softmachine.compiler.graph import SignalGraph
 from softmachine.ir.primitives import Attention, Carried, Loop, Named, Unit
 from softmachine.ir.signal import Affine, Node
 from softmachine.transformer.features import Feature
@@ -48,7 +48,7 @@ class Schedule:
     time: dict[Node, Time]
 
 
-def graph_to_schedule(graph: Graph) -> Schedule:
+def graph_to_schedule(graph: SignalGraph) -> Schedule:
     """Schedule every node at the earliest time at which its inputs are complete."""
     order = {loop.carried: index for index, loop in enumerate(graph.loops)}
     time: dict[Node, Time] = {}
@@ -60,20 +60,20 @@ def graph_to_schedule(graph: Graph) -> Schedule:
         else:
             body = graph.body_of.get(node)
             floor = START if body is None else (2 * order[body] + 1, 0)
-            time[node] = _after(node, max([floor, *(latest(form, time) for form in node.inputs())]))
+            time[node] = _earliest_stage(node, max([floor, *(completion_time(form, time) for form in node.inputs())]))
     stages: dict[Time, list[Node]] = {}
     for node in graph.nodes:
         stages.setdefault(time[node], []).append(node)
     loops = [None, *(item for loop in graph.loops for item in (loop, None))]
-    return Schedule(tuple(_plan(index, loop, stages) for index, loop in enumerate(loops)), time)
+    return Schedule(tuple(_plan_block(index, loop, stages) for index, loop in enumerate(loops)), time)
 
 
-def latest(form: Affine, time: dict[Node, Time]) -> Time:
+def completion_time(form: Affine, time: dict[Node, Time]) -> Time:
     """Return the time at which all atoms of a form are complete."""
     return max((time[node] for node, _ in form.terms), default=START)
 
 
-def _after(node: Node, ready: Time) -> Time:
+def _earliest_stage(node: Node, ready: Time) -> Time:
     """Return the first sublayer of the right type after the inputs are ready."""
     block, stage = ready
     match node:
@@ -86,12 +86,12 @@ def _after(node: Node, ready: Time) -> Time:
     return START
 
 
-def _plan(index: int, loop: Loop | None, stages: dict[Time, list[Node]]) -> BlockPlan:
+def _plan_block(index: int, loop: Loop | None, stages: dict[Time, list[Node]]) -> BlockPlan:
     last = max((stage for block, stage in stages if block == index), default=0)
     depth = max((last + 1) // 2, 1 if loop else 0)
     heads, units = [], []
     for layer in range(1, depth + 1):
         heads.append(tuple(node for node in stages.get((index, 2 * layer - 1), ()) if isinstance(node, Attention)))
         units.append(tuple(node for node in stages.get((index, 2 * layer), ()) if isinstance(node, Unit)))
-    repeats = loop.times if loop else 1
+    repeats = loop.iterations if loop else 1
     return BlockPlan(loop.name if loop else "", repeats, tuple(heads), tuple(units), loop)

@@ -14,37 +14,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.cost_estimate import allow_pass
-from softmachine.engines.dense.decoding import continuation
+from softmachine.engines.dense.cost_estimate import require_affordable_pass
+from softmachine.engines.dense.decoding import predict_teacher_forced
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.inputs import (
     Word,
     count_words,
+    iterate_words,
     lengths_up_to,
-    one_length,
-    random_words,
-    require_choice,
-    words_of,
+    require_one_choice,
+    resolve_length,
+    sample_words,
 )
 from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
-from softmachine.support.compare import Comparison, Difference, first_difference, in_pieces
+from softmachine.support.compare import Comparison, Difference, first_difference, split_into_chunks
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.notebook_html import html_table
-from softmachine.support.resources import Estimate, Foresight, allow
-from softmachine.support.text import many
+from softmachine.support.resources import CostForecast, Estimate, require_affordable
+from softmachine.support.text import pluralize
 from softmachine.theorems.codec import AnsweringCodec, Codec, DecoderCodec, Prompt, SegmentedCodec
 
-BATCH = 2048
+MAX_BATCH = 2048
 """Words per batch of an encoder."""
-MOST_SCORES = 2**22
+MAX_SCORES = 2**22
 """Upper limit of the scores of a head per batch."""
-LONGEST = 60
+MAX_INPUT_CHARACTERS = 60
 """Characters of an input in messages."""
-LISTED = 20
+MAX_LISTED = 20
 """Disagreements listed in notebooks."""
-_ANYTHING, _UNSAID = -1, -2
-PIECE = 256
+_UNCONSTRAINED, _NOT_AN_OUTPUT = -1, -2
+DECODER_CHUNK = 256
 """Tokens per pass of a decoder."""
 
 
@@ -92,7 +92,7 @@ class Disagreement:
         if len(self.names) == len(self.word):
             symbols = tuple(f"{name}={symbol}" for name, symbol in zip(self.names, self.word, strict=True))
         word = " ".join(symbols) or "(empty)"
-        return word if len(word) <= LONGEST else f"{word[:LONGEST]} …"
+        return word if len(word) <= MAX_INPUT_CHARACTERS else f"{word[:MAX_INPUT_CHARACTERS]} …"
 
     def _difference(self) -> str:
         what = self.place or f"token {self.step}"
@@ -132,20 +132,20 @@ class Report:
     def __bool__(self) -> bool:
         return self.holds
 
-    def to_json(self, most: int | None = None) -> dict[str, object]:
-        """Convert to plain data, with all disagreements or the first ``most``."""
+    def to_json(self, limit: int | None = None) -> dict[str, object]:
+        """Convert to plain data, with all disagreements or the first ``limit``."""
         return {
             "holds": self.holds,
             "inputs": self.inputs,
             "tokens": self.tokens,
             "disagreement_count": len(self.disagreements),
-            "disagreements": [problem.to_json() for problem in self.disagreements[:most]],
+            "disagreements": [problem.to_json() for problem in self.disagreements[:limit]],
             **({"notes": list(self.notes)} if self.notes else {}),
             **({"broken_promise": self.broken_promise} if self.broken_promise else {}),
             "seconds": round(self.seconds, 6),
         }
 
-    def joined(self, other: Report) -> Report:
+    def merge(self, other: Report) -> Report:
         """Combine this report with that of further inputs."""
         return replace(
             self,
@@ -158,19 +158,20 @@ class Report:
     def _repr_html_(self) -> str:
         rows = [
             [problem.text, str(problem.step), problem.expected or "", problem.found or "", problem.reason or ""]
-            for problem in self.disagreements[:LISTED]
+            for problem in self.disagreements[:MAX_LISTED]
         ]
         return html_table(rows, str(self), head=["input", "token", "interpreter", "model", "why"] if rows else [])
 
     def __str__(self) -> str:
-        found = many(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
+        found = pluralize(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
         notes = "".join(f"; {note}" for note in self.notes)
         if self.broken_promise:
             notes += f"\nbroken promise: {self.broken_promise}"
-        return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s){notes}"
+        tried = f"{pluralize(self.inputs, 'input')}, {pluralize(self.tokens, 'token')}"
+        return f"{tried}, {found} ({self.seconds:.1f} s){notes}"
 
 
-def check_words(
+def check_inputs(
     model: Model,
     words: Iterable[Sequence[str]],
     *,
@@ -189,35 +190,35 @@ def check_words(
     began = time.perf_counter()
     inputs = tokens = 0
     wrong: list[Disagreement] = []
-    for batch in _batches(words, lambda word: 1 if decodes else _together(len(codec.prompt(word).tokens))):
+    for batch in _batches(words, lambda word: 1 if decodes else _batch_size(len(codec.prompt(word).tokens))):
         prompt = codec.prompt(batch[0])
-        allow_pass(engine, prompt.tokens, prompt.length, len(batch))
-        expected = codec.expected_together(batch, max_steps)
+        require_affordable_pass(engine, prompt.tokens, prompt.length, len(batch))
+        expected = codec.expected_batch(batch, max_steps)
         inputs += len(batch)
         tokens += sum(map(len, expected))
         if isinstance(codec, SegmentedCodec):
-            problem = _compare_segments(engine, codec, batch[0], max_steps, model.length)
+            problem = _compare_segments(engine, codec, batch[0], max_steps, model.context)
             wrong += [problem] if problem else []
         elif decodes:
             problem = _compare_run(engine, batch[0], prompt, expected[0])
             wrong += [problem] if problem else []
         else:
             wrong += _compare_answers(engine, codec, batch, expected)
-    found = tuple(replace(problem, text=codec.text_of(problem.word)) for problem in wrong)
+    found = tuple(replace(problem, text=codec.format_input(problem.word)) for problem in wrong)
     return Report(inputs, tokens, found, time.perf_counter() - began, model.notes)
 
 
-def _together(positions: int) -> int:
+def _batch_size(positions: int) -> int:
     """Return the batch size for sequences of this many positions."""
-    return max(1, min(BATCH, MOST_SCORES // max(1, positions) ** 2))
+    return max(1, min(MAX_BATCH, MAX_SCORES // max(1, positions) ** 2))
 
 
-def _batches(words: Iterable[Sequence[str]], most: Callable[[Word], int]) -> Iterator[list[Word]]:
-    """Batch consecutive words of one length, in the given order; ``most`` returns the batch size for a word."""
+def _batches(words: Iterable[Sequence[str]], batch_size: Callable[[Word], int]) -> Iterator[list[Word]]:
+    """Batch consecutive words of one length, in the given order; ``batch_size`` returns the batch size for a word."""
     for _, alike in groupby(map(tuple, words), len):
         rest = iter(alike)
         for word in rest:
-            yield [word, *islice(rest, most(word) - 1)]
+            yield [word, *islice(rest, batch_size(word) - 1)]
 
 
 def _compare_run(
@@ -228,23 +229,23 @@ def _compare_run(
     careful_from: int | None = None,
 ) -> Disagreement | None:
     """Return the first token that differs, if any; tokens from index ``careful_from`` are read one by one."""
-    comparison = Comparison(in_pieces(expected))
+    comparison = Comparison(split_into_chunks(expected))
     try:
-        for token in continuation(engine, prompt, _known(expected[:-1]), PIECE, careful_from):
-            comparison.see((token,))
+        for token in predict_teacher_forced(engine, prompt, _constrained(expected[:-1]), DECODER_CHUNK, careful_from):
+            comparison.feed((token,))
             if comparison.difference:
                 return _disagreement(word, comparison.difference, expected)
     except SoftmachineError as error:
-        agreed = comparison.agreed
+        agreed = comparison.prefix_length
         if careful_from is None:  # A whole piece failed: repeat it token by token to locate the error.
             return _compare_run(engine, word, prompt, expected, careful_from=agreed)
-        return Disagreement(word, agreed, expected[agreed], None, _known(expected[:agreed]), str(error))
+        return Disagreement(word, agreed, expected[agreed], None, _constrained(expected[:agreed]), str(error))
     return None
 
 
 def _disagreement(word: Word, found: Difference, before: Sequence[str | None]) -> Disagreement:
-    known = _known(before[: found.position])
-    return Disagreement(word, found.position, found.expected, found.said, known)
+    known = _constrained(before[: found.position])
+    return Disagreement(word, found.position, found.expected, found.emitted, known)
 
 
 def _compare_segments(
@@ -268,51 +269,51 @@ def _compare_answers(
     engine: DenseEngine, codec: Codec[Source], batch: list[Word], expected: Sequence[Sequence[str | None]]
 ) -> Iterator[Disagreement]:
     """Yield the first wrong position of each word on which an encoder is wrong."""
-    prompts = codec.prompts_together(batch)
+    prompts = codec.prompt_batch(batch)
     outputs = engine.transformer.outputs
     try:
-        found = engine.decided([prompt.tokens for prompt in prompts], prompts[0].length)
+        found = engine.predict_indices([prompt.tokens for prompt in prompts], prompts[0].length)
     except SoftmachineError as error:
         if len(batch) == 1:
-            yield Disagreement(batch[0], 0, None, None, (), str(error), _names(codec))
+            yield Disagreement(batch[0], 0, None, None, (), str(error), _input_names(codec))
         else:  # The output on some word of the batch is undecided: find which.
             for word, answers in zip(batch, expected, strict=True):
                 yield from _compare_answers(engine, codec, [word], [answers])
         return
-    for k in _differing(outputs, expected, found):
+    for k in _differing_sequences(outputs, expected, found):
         word, emitted = batch[k], [outputs[output] for output in found[k]]
         difference = first_difference(expected[k], emitted)
         if difference:
             place = difference.position
-            what = _answer_at(codec, place, codec.prompt(word).tokens[place])
-            yield replace(_disagreement(word, difference, emitted), names=_names(codec), place=what)
+            what = _describe_position(codec, place, codec.prompt(word).tokens[place])
+            yield replace(_disagreement(word, difference, emitted), names=_input_names(codec), place=what)
 
 
-def _differing(
+def _differing_sequences(
     outputs: Sequence[str], expected: Sequence[Sequence[str | None]], found: NDArray[np.intp]
 ) -> NDArray[np.intp]:
     """Return the sequences whose output differs from a constrained expected output at some position."""
     if any(len(answers) != found.shape[1] for answers in expected):
         return np.arange(len(found))
-    number = _Numbers({output: k for k, output in enumerate(outputs)} | {None: _ANYTHING})
+    number = _OutputIndex({output: k for k, output in enumerate(outputs)} | {None: _UNCONSTRAINED})
     codes = np.fromiter(map(number.__getitem__, chain.from_iterable(expected)), dtype=np.intp, count=found.size)
     codes = codes.reshape(found.shape)
-    return np.flatnonzero(((codes != found) & (codes != _ANYTHING)).any(axis=1))
+    return np.flatnonzero(((codes != found) & (codes != _UNCONSTRAINED)).any(axis=1))
 
 
-class _Numbers(dict[str | None, int]):
+class _OutputIndex(dict[str | None, int]):
     """Indices of outputs; a token that is not an output has an index that no output has."""
 
     def __missing__(self, token: str | None) -> int:
-        return _UNSAID
+        return _NOT_AN_OUTPUT
 
 
-def _names(codec: Codec[Source]) -> tuple[str, ...]:
+def _input_names(codec: Codec[Source]) -> tuple[str, ...]:
     """Return the names of the input symbols, if they have names."""
     return codec.interface().inputs if isinstance(codec, AnsweringCodec) else ()
 
 
-def _answer_at(codec: Codec[Source], position: int, token: str) -> str:
+def _describe_position(codec: Codec[Source], position: int, token: str) -> str:
     """Describe the position of an answer: an output, an input, or a symbol."""
     interface = codec.interface() if isinstance(codec, AnsweringCodec) else None
     outputs = {place: name for name, place in interface.outputs} if interface else {}
@@ -321,43 +322,45 @@ def _answer_at(codec: Codec[Source], position: int, token: str) -> str:
     return f"the answer at position {position} ({token})"
 
 
-def _known(tokens: Sequence[str | None]) -> tuple[str, ...]:
+def _constrained(tokens: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(token for token in tokens if token is not None)
 
 
-LETTER = 1e-6, 100
+SYMBOL_COST = 1e-6, 100
 """Estimated seconds and bytes per symbol of a word."""
-ENOUGH = 0.1
+MIN_TRIAL_SECONDS = 0.1
 """Seconds of a trial that suffice for an estimate."""
 
 
 @dataclass(frozen=True)
-class Sweep:
+class InputSelection:
     """The inputs that a model is checked on.
 
     Args:
         model: The model.
         longest: The largest length, which most of the words have.
         total: The number of words; infinite if it exceeds 10^30.
-        words_from: Iterates over the words from a given index, counted from 0.
+        iterate_from: Iterates over the words from a given index, counted from 0.
     """
 
     model: Model
-    longest: int
+    max_length: int
     total: int | float
-    words_from: Callable[[int], Iterator[Word]]
+    iterate_from: Callable[[int], Iterator[Word]]
 
     @property
-    def number(self) -> str:
+    def count_text(self) -> str:
         """The number of words as text."""
-        return many(self.total, "input") if isinstance(self.total, int) else "more than 10^30 inputs"
+        return pluralize(self.total, "input") if isinstance(self.total, int) else "more than 10^30 inputs"
 
-    def part(self, start: int, stop: int) -> Iterator[Word]:
+    def slice(self, start: int, stop: int) -> Iterator[Word]:
         """Iterate over the words with indices from ``start`` up to, but not including, ``stop``."""
-        return islice(self.words_from(start), stop - start)
+        return islice(self.iterate_from(start), stop - start)
 
     @staticmethod
-    def of(model: Model, *, up_to: int | None, sample: int | None, length: int | None, seed: int = 0) -> Sweep:
+    def choose(
+        model: Model, *, up_to: int | None, sample: int | None, length: int | None, seed: int = 0
+    ) -> InputSelection:
         """Choose all words up to a length, or ``sample`` random words of a length.
 
         If all inputs of the source have one length, the default is that length and, if they are few, all inputs.
@@ -365,62 +368,68 @@ class Sweep:
         Raises:
             UsageError: If the arguments do not determine the words, or there are none.
         """
-        require_choice(up_to=up_to, sample=sample, length=length)
-        return Sweep.every(model, up_to) if sample is None else Sweep.random(model, sample, length, seed)
+        require_one_choice(up_to=up_to, sample=sample, length=length)
+        return (
+            InputSelection.all_up_to(model, up_to)
+            if sample is None
+            else InputSelection.random_of_length(model, sample, length, seed)
+        )
 
     @staticmethod
-    def every(model: Model, up_to: int | None) -> Sweep:
+    def all_up_to(model: Model, up_to: int | None) -> InputSelection:
         """Choose all words up to a length; without a length, all words of a source with inputs of one length."""
         lengths = lengths_up_to(model.codec, up_to)
-        _allow_length(lengths[-1])
+        _require_affordable_length(lengths[-1])
         total = count_words(model.codec, lengths)
-        return Sweep(model, lengths[-1], total, lambda start: words_of(model.codec, lengths, start))
+        return InputSelection(model, lengths[-1], total, lambda start: iterate_words(model.codec, lengths, start))
 
     @staticmethod
-    def random(model: Model, count: int, wanted: int | None, seed: int = 0) -> Sweep:
+    def random_of_length(model: Model, count: int, requested: int | None, seed: int = 0) -> InputSelection:
         """Choose random words of a length; by default, the one length of all inputs."""
-        length = one_length(model.codec, wanted)
-        _allow_length(length)
-        return Sweep(model, length, count, lambda start: random_words(model.codec, count, length, seed, start))
+        length = resolve_length(model.codec, requested)
+        _require_affordable_length(length)
+        return InputSelection(model, length, count, lambda start: sample_words(model.codec, count, length, seed, start))
 
-    def foresight(self, arithmetic: str | Arithmetic, max_steps: int, hands: int = 1, known: int = 0) -> Foresight:
+    def forecast_cost(
+        self, arithmetic: str | Arithmetic, max_steps: int, workers: int = 1, finished: int = 0
+    ) -> CostForecast:
         """Return the cost forecast of the words not checked before, evaluated soon after the check has begun."""
-        return Foresight(
-            self.total - known,
-            f"checking {self.number}",
+        return CostForecast(
+            self.total - finished,
+            f"checking {self.count_text}",
             lambda: self._seconds(arithmetic, max_steps),
             hint="check shorter inputs, or fewer of them at random",
-            hands=hands,
+            workers=workers,
         )
 
     def _seconds(self, arithmetic: str | Arithmetic, max_steps: int) -> float:
         """Estimate the seconds for a word of the largest length, by extrapolation if a trial would take too long."""
-        length, engine = min(self.longest, 16), DenseEngine(self.model.weights, arithmetic)
+        length, engine = min(self.max_length, 16), DenseEngine(self.model.weights, arithmetic)
         while True:
             try:
-                seconds = self._tried(length, engine, max_steps)
+                seconds = self._time_trial(length, engine, max_steps)
             except SoftmachineError:  # for example, a random word that the source rejects as input
                 return 0.0
-            if length == self.longest or seconds > ENOUGH:
-                return seconds * (self.longest / max(length, 1)) ** 2
-            length = min(self.longest, 2 * length)
+            if length == self.max_length or seconds > MIN_TRIAL_SECONDS:
+                return seconds * (self.max_length / max(length, 1)) ** 2
+            length = min(self.max_length, 2 * length)
 
-    def _tried(self, length: int, engine: DenseEngine, max_steps: int) -> float:
+    def _time_trial(self, length: int, engine: DenseEngine, max_steps: int) -> float:
         """Measure the seconds per random word of a length, at the usual batch size.
 
         The minimum of two trials excludes one-time preparation.
         """
-        count, least = 1, min(BATCH, self.total)
+        count, least = 1, min(MAX_BATCH, self.total)
         while True:
-            words = list(random_words(self.model.codec, count, length, seed=count))
-            trials = (check_words(self.model, words, arithmetic=engine, max_steps=max_steps) for _ in range(2))
+            words = list(sample_words(self.model.codec, count, length, seed=count))
+            trials = (check_inputs(self.model, words, arithmetic=engine, max_steps=max_steps) for _ in range(2))
             seconds = min(report.seconds for report in trials)
-            if seconds > ENOUGH or count >= least:
+            if seconds > MIN_TRIAL_SECONDS or count >= least:
                 return seconds / count
             count = min(4 * count, int(least))
 
 
-def _allow_length(longest: int) -> None:
+def _require_affordable_length(longest: int) -> None:
     """Require that words of this length fit in memory."""
-    seconds, memory = (each * longest for each in LETTER)
-    allow(Estimate(f"a word of {many(longest, 'symbol')}", seconds, memory))
+    seconds, memory = (each * longest for each in SYMBOL_COST)
+    require_affordable(Estimate(f"a word of {pluralize(longest, 'symbol')}", seconds, memory))

@@ -14,16 +14,16 @@ from typing import Protocol
 from softmachine.compiler.model import Model
 from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
-from softmachine.support.errors import MORE, OutgrownError, Remedy, UsageError
-from softmachine.support.plugins import Shelf
+from softmachine.support.errors import INCREASE_CONTEXT_HINT, ContextTooShortError, FixHint, UsageError
+from softmachine.support.plugins import Registry
 from softmachine.support.text import did_you_mean
 from softmachine.theorems.codec import Codec, Prompt, SegmentedCodec
 
-MOST_TRIED = 1_000_000
+MAX_INTERPRETER_STEPS = 1_000_000
 """Step limit of the interpreter when it determines the context that a run needs."""
 
 
-def require_comparable(*, verify: bool, checked: bool) -> None:
+def require_verifiable(*, verify: bool, checked: bool) -> None:
     """Refuse to verify an unchecked run.
 
     Raises:
@@ -32,12 +32,12 @@ def require_comparable(*, verify: bool, checked: bool) -> None:
     if verify and not checked:
         raise UsageError(
             "--unchecked cannot be combined with --verify: an unchecked run is not compared with anything",
-            hint=Remedy("leave out one of them", verify=False),
+            hint=FixHint("leave out one of them", verify=False),
         )
 
 
 @dataclass(frozen=True)
-class Task:
+class RunRequest:
     """The parameters of a run.
 
     Args:
@@ -60,35 +60,35 @@ class Task:
         """The prompt of the input."""
         try:
             return self.codec.prompt(self.word)
-        except OutgrownError as reason:
-            raise self._outgrown(reason.message, MOST_TRIED, reason.how) from None
+        except ContextTooShortError as reason:
+            raise self._context_error(reason.message, MAX_INTERPRETER_STEPS, reason.hint_format) from None
 
-    def outgrown(self, max_steps: int) -> OutgrownError:
+    def context_error(self, max_steps: int) -> ContextTooShortError:
         """Return the error for a context that exceeds the number of positions the weights were built for."""
-        name, length = self.model.name, self.model.length
+        name, length = self.model.name, self.model.context
         message = f"the run does not end within the {length} positions that {name!r} was compiled for"
-        return self._outgrown(message, max_steps)
+        return self._context_error(message, max_steps)
 
-    def _outgrown(self, message: str, max_steps: int, how: str = MORE) -> OutgrownError:
-        context = self.model.theorem.context_for(self.model.source, self.word, min(max_steps, MOST_TRIED))
-        if how == MORE and context is not None and context <= (self.model.length or 0):
+    def _context_error(self, message: str, max_steps: int, how: str = INCREASE_CONTEXT_HINT) -> ContextTooShortError:
+        context = self.model.theorem.find_context(self.model.source, self.word, min(max_steps, MAX_INTERPRETER_STEPS))
+        if how == INCREASE_CONTEXT_HINT and context is not None and context <= (self.model.context or 0):
             context = None  # the context should have sufficed; the weights do not follow the source
-        return OutgrownError(
-            message, context=context, hint="compile it for a larger context, or limit the steps", how=how
+        return ContextTooShortError(
+            message, context=context, hint="compile it for a larger context, or limit the steps", hint_format=how
         )
 
-    def require_room(self, max_steps: int) -> None:
+    def require_space(self, max_steps: int) -> None:
         """Check that the prompt of a model that decodes from summaries leaves space for output.
 
         Raises:
-            OutgrownError: If it does not.
+            ContextTooShortError: If it does not.
         """
-        full = self.model.length is not None and len(self.prompt.tokens) >= self.model.length
+        full = self.model.context is not None and len(self.prompt.tokens) >= self.model.context
         if full and isinstance(self.codec, SegmentedCodec):
-            raise self.outgrown(max_steps)
+            raise self.context_error(max_steps)
 
 
-class Audited(Protocol):
+class AuditResult(Protocol):
     """Result of an audit: random steps of a run, recomputed in exact arithmetic."""
 
     @property
@@ -108,7 +108,7 @@ class Audited(Protocol):
         """Whether all recomputed steps agree with the run."""
 
 
-class Execution(Protocol):
+class EngineRun(Protocol):
     """A run in progress on one engine."""
 
     @property
@@ -128,7 +128,7 @@ class Execution(Protocol):
         """The number of tokens in the context of each segment, if the model decodes from summaries."""
 
     @property
-    def size(self) -> int:
+    def memory_bytes(self) -> int:
         """Memory in bytes, if it is significant; otherwise 0."""
 
     @property
@@ -138,7 +138,7 @@ class Execution(Protocol):
     def prepare(self) -> None:
         """Prepare for the first token, for example by compiling code."""
 
-    def pieces(self) -> Iterator[Sequence[str]]:
+    def chunks(self) -> Iterator[Sequence[str]]:
         """Continue the run, and yield new tokens as they are emitted, until it ends or the step limit is reached.
 
         Raises:
@@ -149,7 +149,7 @@ class Execution(Protocol):
     def save(self, file: Path) -> bool:
         """Save a checkpoint from which the run can be resumed; return False if the engine has none."""
 
-    def audit(self, steps: int, seed: int) -> Audited:
+    def audit(self, steps: int, seed: int) -> AuditResult:
         """Recompute random steps, with every score in exact arithmetic."""
 
 
@@ -161,28 +161,29 @@ class Engine:
         name: The name on the command line.
         start: Starts a run, given a task, an arithmetic and the tokens emitted before (by another engine).
         resume: Resumes a saved run, given the task and the file; None if the engine has no checkpoints.
-        require_free: Checks that saving a run overwrites no other file; the run is None if it has not been created yet.
+        require_replaceable: Checks that saving a run overwrites no other file; the run is None if it has not been
+            created yet.
         quick: Whether the time per position is about constant for a task, independent of their number.
     """
 
     name: str
-    start: Callable[[Task, str | Arithmetic, Sequence[str]], Execution]
-    resume: Callable[[Task, Path], Execution] | None = None
-    require_free: Callable[[Path, Execution | None], None] | None = None
-    quick: Callable[[Task], bool] | None = None
+    start: Callable[[RunRequest, str | Arithmetic, Sequence[str]], EngineRun]
+    resume: Callable[[RunRequest, Path], EngineRun] | None = None
+    require_free: Callable[[Path, EngineRun | None], None] | None = None
+    has_constant_time_per_position: Callable[[RunRequest], bool] | None = None
 
 
-ENGINES: Shelf[Engine] = Shelf(
+ENGINES: Registry[Engine] = Registry(
     Engine,
     attribute="ENGINE",
     package="softmachine.engines",
     pattern="*/run.py",
-    main=("run.py",),
+    main_files=("run.py",),
     group="softmachine.engines",
 )
 
 
-def engine_named(name: str) -> Engine:
+def find_engine(name: str) -> Engine:
     """Return the engine with this name.
 
     Raises:

@@ -10,15 +10,15 @@ from textwrap import wrap
 from softmachine.compiler.model import Model
 from softmachine.support.compare import Difference
 from softmachine.support.notebook_html import html_text
-from softmachine.support.text import filled, many, printable
+from softmachine.support.text import escape_unprintable, fill_lines, pluralize
 from softmachine.theorems.codec import DecoderCodec, Outcome, Prompt
 
-UNFINISHED = "no verdict yet"
-FASTEST = 99_999_999
+NO_VERDICT = "no verdict yet"
+RESERVED_SPEED = 99_999_999
 """Tokens per second for which the summary reserves space, so that its line breaks do not depend on the speed."""
-WIDTH = 80
+SUMMARY_WIDTH = 80
 """Columns of a summary; longer outputs are shortened."""
-REPR = 48
+MAX_REPR_CHARACTERS = 48
 """Maximum characters of a text in ``repr`` of a run; longer ones are shortened."""
 
 
@@ -52,9 +52,9 @@ class Run:
     seconds: float
     segments: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
-    verified: int | None = None
+    verified_count: int | None = None
     difference: Difference | None = None
-    resumed: int = 0
+    resumed_count: int = 0
     checked: bool = True
     viewer: Callable[[Run], str | None] | None = field(default=None, compare=False)
 
@@ -71,12 +71,12 @@ class Run:
     @property
     def accepted(self) -> bool:
         """Whether the verdict is "accept"."""
-        return self.outcome.accepted
+        return self.outcome.is_accepted
 
     @property
     def halted(self) -> bool:
         """Whether the run ended by itself."""
-        return self.outcome.halted
+        return self.outcome.has_ended
 
     @property
     def steps(self) -> int:
@@ -93,69 +93,69 @@ class Run:
     @property
     def tokens_per_second(self) -> float:
         """Speed of the run; 0 if no token was computed."""
-        return (len(self.tokens) - self.resumed) / self.seconds if self.seconds else 0.0
+        return (len(self.tokens) - self.resumed_count) / self.seconds if self.seconds else 0.0
 
-    def pace(self, unit: str) -> Iterator[str]:
+    def describe_speed(self, unit: str) -> Iterator[str]:
         """Yield phrases on the number of resumed tokens and the speed of the others."""
-        if self.resumed:
-            yield f"{self.resumed:,} of them from the saved run"
-        if len(self.tokens) > self.resumed:
+        if self.resumed_count:
+            yield f"{self.resumed_count:,} of them from the saved run"
+        if len(self.tokens) > self.resumed_count:
             yield f"{self.tokens_per_second:,.0f} {unit}"
 
-    def text(self, most: int = 40) -> str:
-        """Format the run: its steps (the first ``most``), then the summary."""
-        return "\n".join(filter(None, [self.story(most), self.summary()]))
+    def format(self, max_steps: int = 40) -> str:
+        """Format the run: its steps (the first ``max_steps``), then the summary."""
+        return "\n".join(filter(None, [self.format_steps(max_steps), self.format_summary()]))
 
-    def story(self, most: int = 40) -> str:
-        """Format the first ``most`` steps, if the source has steps."""
-        lines = [printable(line) for line in islice(filter(None, self.outcome.trace()), most + 1)]
-        if len(lines) > most:
-            lines[most:] = [f"… {many(self.steps - most + 1, 'more step')}"]
+    def format_steps(self, max_steps: int = 40) -> str:
+        """Format the first ``max_steps`` steps, if the source has steps."""
+        lines = [escape_unprintable(line) for line in islice(filter(None, self.outcome.format_trace()), max_steps + 1)]
+        if len(lines) > max_steps:
+            lines[max_steps:] = [f"… {pluralize(self.steps - max_steps + 1, 'more step')}"]
         return "\n".join(lines)
 
-    def summary(self) -> str:
-        """Format the verdict, the output, the cost and the notes, in lines of at most `WIDTH` columns."""
-        verdict = self.verdict or UNFINISHED
-        head = f"{verdict}  {_shortened(self.output, WIDTH - len(verdict) - 2)}" if self.output else verdict
-        return "\n".join([*filled([f"{head}  ", *self._cost()], WIDTH), *self._notes()])
+    def format_summary(self) -> str:
+        """Format the verdict, the output, the cost and the notes, in lines of at most `SUMMARY_WIDTH` columns."""
+        verdict = self.verdict or NO_VERDICT
+        head = f"{verdict}  {_quote(self.output, SUMMARY_WIDTH - len(verdict) - 2)}" if self.output else verdict
+        return "\n".join([*fill_lines([f"{head}  ", *self._cost()], SUMMARY_WIDTH), *self._notes()])
 
     def _cost(self) -> Iterator[str]:
         """Yield phrases on the number of steps and tokens, the speed, the engine and the arithmetic."""
         setting = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.model.codec, DecoderCodec):
-            yield f"in one pass over {many(len(self.tokens), 'position')} {setting}"
+            yield f"in one pass over {pluralize(len(self.tokens), 'position')} {setting}"
             return
-        yield f"after {many(self.steps, 'step')}, "
+        yield f"after {pluralize(self.steps, 'step')}, "
         parts = ""
         if len(self.segments) > 1:
-            parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
-        *phrases, last = [f"{many(len(self.tokens), 'token')}{parts}", *self.pace("tokens/s")]
+            parts = f" in {pluralize(len(self.segments), 'segment')} of at most {max(self.segments):,}"
+        *phrases, last = [f"{pluralize(len(self.tokens), 'token')}{parts}", *self.describe_speed("tokens/s")]
         yield from (f"{phrase}, " for phrase in phrases)
-        yield f"{last} {setting}".ljust(len(f"{FASTEST:,} tokens/s {setting}"))
+        yield f"{last} {setting}".ljust(len(f"{RESERVED_SPEED:,} tokens/s {setting}"))
 
     def _notes(self) -> Iterator[str]:
         for note in self.notes:
-            yield from wrap(printable(note), WIDTH, initial_indent="  ", subsequent_indent="    ")
+            yield from wrap(escape_unprintable(note), SUMMARY_WIDTH, initial_indent="  ", subsequent_indent="    ")
 
     def __str__(self) -> str:
-        return self.text()
+        return self.format()
 
     def __repr__(self) -> str:
-        word = _shortened(self.model.codec.text_of(self.outcome.word), REPR)
-        left = f", output {_shortened(self.output, REPR)}" if self.output else ""
-        steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
+        word = _quote(self.model.codec.format_input(self.outcome.word), MAX_REPR_CHARACTERS)
+        left = f", output {_quote(self.output, MAX_REPR_CHARACTERS)}" if self.output else ""
+        steps = f", {pluralize(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
         label = "" if self.checked else ", unchecked"
-        name = printable(self.model.source.name, keep="")
-        return f"<Run of {name} on {word}: {self.verdict or UNFINISHED}{steps}{left}{label}>"
+        name = escape_unprintable(self.model.source.name, keep="")
+        return f"<Run of {name} on {word}: {self.verdict or NO_VERDICT}{steps}{left}{label}>"
 
     def _repr_html_(self) -> str:
-        return (self.viewer(self) if self.viewer else None) or html_text(self.text())
+        return (self.viewer(self) if self.viewer else None) or html_text(self.format())
 
 
-def _shortened(text: str, most: int) -> str:
+def _quote(text: str, max_length: int) -> str:
     """Quote a text; a long one is abbreviated to its beginning, its end and its length."""
-    if len(text) <= most and len(repr(text)) <= most:
+    if len(text) <= max_length and len(repr(text)) <= max_length:
         return repr(text)
     length = f"({len(text):,} characters)"
-    half = (most - len(length) - len("'' … '' ")) // 2
+    half = (max_length - len(length) - len("'' … '' ")) // 2
     return f"{text[:half]!r} … {text[-half:]!r} {length}"

@@ -13,38 +13,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine.compiler.model import Model
-from softmachine.engines.engine import Audited, Execution, Task, engine_named, require_comparable
+from softmachine.engines.engine import AuditResult, EngineRun, RunRequest, find_engine, require_verifiable
 from softmachine.engines.numerics import Arithmetic
-from softmachine.engines.numerics import arithmetic as arithmetic_named
+from softmachine.engines.numerics import find_arithmetic as arithmetic_named
 from softmachine.engines.result import Run
 from softmachine.support.compare import Comparison, Difference
-from softmachine.support.errors import PrecisionError, Remedy, SoftmachineError, SourceError, UsageError
-from softmachine.support.text import many
-from softmachine.support.token_array import Packed
+from softmachine.support.errors import FixHint, PrecisionError, SoftmachineError, SourceError, UsageError
+from softmachine.support.text import pluralize
+from softmachine.support.token_array import CompressedSequence
 from softmachine.theorems.codec import DecoderCodec
 
 if TYPE_CHECKING:
     pass  # MERGED
 
-__all__ = ["Run", "Running"]
+__all__ = ["Run", "RunSession"]
 
 
-SHORT = 400
+MAX_DENSE_TOKENS = 400
 """Runs of up to this many tokens, input included, stay on the dense engine: they end before the fast one starts."""
-SHORT_UNPREPARED = 2_000
+MAX_DENSE_TOKENS_UNCOMPILED = 2_000
 """The same limit if code for the fast engine must be compiled first."""
-FEW_HEADS = 8
+REFERENCE_HEADS = 8
 """With more heads the dense engine is slower, and both limits decrease in proportion."""
-BETWEEN_SAVES = 30.0
+CHECKPOINT_SECONDS = 30.0
 """Seconds between checkpoints."""
-UNCHECKED = "unchecked: not compared with the reference interpreter"
+UNCHECKED_NOTE = "unchecked: not compared with the reference interpreter"
 """The label of unchecked runs, among their notes."""
-MOST_TAKEN_BACK = 100_000
+MAX_FALLBACK_TOKENS = 100_000
 """Maximum tokens from which a run falls back to the dense engine, which would read more of them for many minutes."""
 
 
-class Running:
-    """A run in progress: iterate over its chunks of tokens to continue it; :meth:`so_far` is its result at any time.
+class RunSession:
+    """A run in progress: iterate over its chunks of tokens to continue it; :meth:`result` is its result at any time.
 
     Args:
         model: The model.
@@ -79,30 +79,30 @@ class Running:
         verify: bool = False,
         checked: bool = True,
     ) -> None:
-        require_comparable(verify=verify, checked=checked)
+        require_verifiable(verify=verify, checked=checked)
         auto = engine == "auto"
-        chosen = engine_named("dense" if auto else engine)
+        chosen = find_engine("dense" if auto else engine)
         self.model, self.checked = model, checked
-        self.task = Task(model, word if isinstance(word, str) else tuple(word), max_steps)
-        self.numbers = arithmetic
+        self.task = RunRequest(model, word if isinstance(word, str) else tuple(word), max_steps)
+        self.requested_arithmetic = arithmetic
         path = resume if checkpoint is None else checkpoint
         self.checkpoint = None if path is None else Path(path)
         if self.checkpoint:
             if engine == "dense":
-                raise UsageError("only the fast engine has checkpoints", hint=Remedy(engine="fast"))
-            if model.weights.causal and not isinstance(model.codec, DecoderCodec):
+                raise UsageError("only the fast engine has checkpoints", hint=FixHint(engine="fast"))
+            if model.weights.is_causal and not isinstance(model.codec, DecoderCodec):
                 raise UsageError(
                     f"{model.name!r} answers in one pass: there is no run to save or to resume",
-                    hint=Remedy("leave out --checkpoint and --resume", checkpoint=None, resume=None),
+                    hint=FixHint("leave out --checkpoint and --resume", checkpoint=None, resume=None),
                 )
-            chosen, auto = engine_named("fast"), False
+            chosen, auto = find_engine("fast"), False
             if checkpoint and not self.checkpoint.absolute().parent.is_dir():
                 raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
             if checkpoint and chosen.require_free:
                 chosen.require_free(self.checkpoint, None)
         self.engine = chosen.name
         """The name of the current engine."""
-        self.unsaved: str | None = None
+        self.save_error: str | None = None
         """The reason why the last checkpoint could not be saved; None if it was."""
         self.notes: list[str] = []
         """Remarks on the course of the run."""
@@ -112,37 +112,37 @@ class Running:
         self._now = chosen.resume(self.task, Path(resume)) if resume and chosen.resume else self._start()
         if self.checkpoint and self.checkpoint != (resume and Path(resume)) and chosen.require_free:
             chosen.require_free(self.checkpoint, self._now)
-        self.resumed = len(self.tokens)
+        self.resumed_count = len(self.tokens)
         """The number of tokens of the saved run that was resumed."""
-        self._written = self.resumed if checkpoint is None else -1
+        self._saved_count = self.resumed_count if checkpoint is None else -1
         """The number of tokens at the last checkpoint; -1 if there is none."""
-        self._short = self._shorter(SHORT)
-        self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and self._is_for_fast()
-        self._may_take_back = False
-        self._verifier = self._verifying(asked=verify)
-        self._hand_over()
+        self._max_dense_tokens = self._scale_limit(MAX_DENSE_TOKENS)
+        self._may_switch_to_fast = auto and self.arithmetic in ("float64", "exact") and self._suits_fast_engine()
+        self._may_fall_back = False
+        self._verifier = self._create_verifier(asked=verify)
+        self._switch_to_fast()
 
-    def _is_for_fast(self) -> bool:
+    def _suits_fast_engine(self) -> bool:
         """Whether the fast engine may pay off: for decoders, and for long inputs with constant time per position."""
         if isinstance(self.model.codec, DecoderCodec):
             return True
-        if self._short > 0:  # the analysis takes longer than one pass
+        if self._max_dense_tokens > 0:  # the analysis takes longer than one pass
             return False
-        quick = engine_named("fast").quick
+        quick = find_engine("fast").has_constant_time_per_position
         return quick is not None and quick(self.task)
 
-    def _verifying(self, *, asked: bool) -> Verifier | None:
+    def _create_verifier(self, *, asked: bool) -> Verifier | None:
         """Return the verifier if verification was requested, or the engine uses the given arithmetic and it rounds."""
-        numbers = arithmetic_named(self.numbers)
-        rounds = numbers.rounds and numbers.name == self.arithmetic
+        numbers = arithmetic_named(self.requested_arithmetic)
+        rounds = numbers.is_approximate and numbers.name == self.arithmetic
         if not asked and not (rounds and self.checked):
             return None
         # MERGED
 
-        return Verifier(self.task, numbers, asked=asked)
+        return Verifier(self.task, numbers, requested=asked)
 
-    def _start(self, tokens: Sequence[str] = ()) -> Execution:
-        return engine_named(self.engine).start(self.task, self.numbers, tokens)
+    def _start(self, tokens: Sequence[str] = ()) -> EngineRun:
+        return find_engine(self.engine).start(self.task, self.requested_arithmetic, tokens)
 
     @property
     def arithmetic(self) -> str:
@@ -160,12 +160,12 @@ class Running:
         return self._now.tokens
 
     @property
-    def memory(self) -> int:
+    def memory_bytes(self) -> int:
         """Memory of the engine in bytes, if it is significant; otherwise 0."""
-        return self._now.size
+        return self._now.memory_bytes
 
     @property
-    def context(self) -> int:
+    def context_length(self) -> int:
         """The current length of the context."""
         segments = self._now.segments
         return segments[-1] if segments else len(self.task.prompt.tokens) + len(self.tokens)
@@ -176,39 +176,39 @@ class Running:
         prompt = self.task.prompt
         if not isinstance(self.model.codec, DecoderCodec):
             return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
-        return max(self._now.segments, default=self.context) - 2  # the last token is not read
+        return max(self._now.segments, default=self.context_length) - 2  # the last token is not read
 
     def __iter__(self) -> Iterator[str]:
-        for piece in self.pieces():
+        for piece in self.chunks():
             yield from piece
 
-    def pieces(self) -> Iterator[Sequence[str]]:
+    def chunks(self) -> Iterator[Sequence[str]]:
         """Continue the run; yields single tokens of the dense engine, and large chunks of the fast one."""
         self._now.prepare()
         self._began = time.perf_counter() - self._seconds
         try:
-            for piece in self._pieces():
+            for piece in self._run_chunks():
                 self._seconds = time.perf_counter() - self._began
                 yield piece
         finally:
             self._seconds = time.perf_counter() - self._began
 
-    def _pieces(self) -> Iterator[Sequence[str]]:
+    def _run_chunks(self) -> Iterator[Sequence[str]]:
         """Yield the engine's output until the run ends or another engine takes over."""
         saved, verifier = time.perf_counter(), self._verifier
         if verifier:
             verifier.catch_up(self.tokens)
         while True:
             try:
-                for piece in self._now.pieces():
+                for piece in self._now.chunks():
                     if verifier:
-                        verifier.see(piece)
+                        verifier.feed(piece)
                     if len(piece):
                         yield piece
-                    if time.perf_counter() - saved > BETWEEN_SAVES:
+                    if time.perf_counter() - saved > CHECKPOINT_SECONDS:
                         self.save()
                         saved = time.perf_counter()
-                    if self._hand_over():
+                    if self._switch_to_fast():
                         break
                 else:
                     self.save()
@@ -216,51 +216,53 @@ class Running:
                         verifier.close()
                     return
             except SoftmachineError as problem:
-                if not self._take_back(problem):
+                if not self._fall_back_to_dense(problem):
                     self.save()
                     raise
             except MemoryError:
                 self.save()
                 raise
 
-    def _shorter(self, tokens: int) -> int:
+    def _scale_limit(self, tokens: int) -> int:
         """Return the number of emitted tokens that make this total, input included; fewer if there are many heads."""
-        return tokens * FEW_HEADS // max(FEW_HEADS, len(self.model.weights.heads)) - len(self.task.prompt.tokens)
+        return tokens * REFERENCE_HEADS // max(REFERENCE_HEADS, len(self.model.weights.heads)) - len(
+            self.task.prompt.tokens
+        )
 
-    def _hand_over(self) -> bool:
+    def _switch_to_fast(self) -> bool:
         """Switch to the fast engine if the run is long enough and supported; return whether it was switched."""
-        if not self._may_hand_over or len(self.tokens) < self._short or self._has_stopped():
+        if not self._may_switch_to_fast or len(self.tokens) < self._max_dense_tokens or self._has_stopped():
             return False
         before = time.perf_counter()
         try:
-            fast = engine_named("fast").start(self.task, self.numbers, self.tokens)
+            fast = find_engine("fast").start(self.task, self.requested_arithmetic, self.tokens)
         except UsageError:
-            self._may_hand_over = False
+            self._may_switch_to_fast = False
             return False
-        longer = self._shorter(SHORT_UNPREPARED)
+        longer = self._scale_limit(MAX_DENSE_TOKENS_UNCOMPILED)
         if not fast.ready and len(self.tokens) < longer:
-            self._short = longer
+            self._max_dense_tokens = longer
             return False
         fast.prepare()
         self._began += time.perf_counter() - before
-        self._now, self.engine, self._may_hand_over, self._may_take_back = fast, "fast", False, True
+        self._now, self.engine, self._may_switch_to_fast, self._may_fall_back = fast, "fast", False, True
         return True
 
     def _has_stopped(self) -> bool:
         """Whether the output is complete: its last token is a stop token, or it is an encoder's."""
         codec, tokens = self.model.codec, self.tokens
-        return bool(tokens) and (not isinstance(codec, DecoderCodec) or codec.stops(tokens[-1]))
+        return bool(tokens) and (not isinstance(codec, DecoderCodec) or codec.is_stop_token(tokens[-1]))
 
-    def _take_back(self, problem: SoftmachineError) -> bool:
+    def _fall_back_to_dense(self, problem: SoftmachineError) -> bool:
         """After a `PrecisionError` of the fast engine, return to the dense one if the run began there.
 
         Returns:
             Whether the run continues.
         """
-        if not self._may_take_back or not isinstance(problem, PrecisionError) or len(self.tokens) > MOST_TAKEN_BACK:
+        if not self._may_fall_back or not isinstance(problem, PrecisionError) or len(self.tokens) > MAX_FALLBACK_TOKENS:
             return False
-        self._may_take_back, tokens = False, list(self.tokens)
-        self.notes.append(f"the fast engine stopped after {many(len(tokens), 'token')}: {problem.message}")
+        self._may_fall_back, tokens = False, list(self.tokens)
+        self.notes.append(f"the fast engine stopped after {pluralize(len(tokens), 'token')}: {problem.message}")
         self.engine = "dense"
         self._now = self._start(tokens)
         return True
@@ -272,17 +274,17 @@ class Running:
         """
         if self.checkpoint is None:
             return False
-        count, self.unsaved = len(self.tokens), None
-        if count != self._written:
+        count, self.save_error = len(self.tokens), None
+        if count != self._saved_count:
             try:
-                self._written = count if self._now.save(self.checkpoint) else -1
+                self._saved_count = count if self._now.save(self.checkpoint) else -1
             except (SourceError, UsageError) as problem:
-                self._written, self.unsaved = -1, str(problem)
+                self._saved_count, self.save_error = -1, str(problem)
             except MemoryError:
-                self._written, self.unsaved = -1, "there is not enough memory to write the checkpoint"
-        return self._written == count
+                self._saved_count, self.save_error = -1, "there is not enough memory to write the checkpoint"
+        return self._saved_count == count
 
-    def audit(self, steps: int, seed: int = 0) -> Audited:
+    def audit(self, steps: int, seed: int = 0) -> AuditResult:
         """Recompute random steps of the whole run, with every score in exact arithmetic.
 
         Args:
@@ -294,17 +296,17 @@ class Running:
         """
         return self._now.audit(steps, seed)
 
-    def so_far(self) -> Run:
+    def result(self) -> Run:
         """Return the result of the run up to now.
 
         Raises:
-            PartedError: If the output is not a run of the source, and the run is neither verified nor unchecked.
+            DivergedError: If the output is not a run of the source, and the run is neither verified nor unchecked.
         """
         tokens, codec, verifier = self.tokens, self.model.codec, self._verifier
-        read = codec.read if self.checked and verifier is None else codec.outcome
+        read = codec.parse_run if self.checked and verifier is None else codec.parse_output
         if verifier:
             verifier.catch_up(tokens)
-        if isinstance(tokens, Packed):
+        if isinstance(tokens, CompressedSequence):
             tokens = tokens.copy()
         elif isinstance(tokens, list):
             tokens = tuple(tokens)
@@ -316,23 +318,23 @@ class Running:
             arithmetic=self.arithmetic,
             engine=self.engine,
             seconds=self._seconds,
-            resumed=self.resumed,
+            resumed_count=self.resumed_count,
             segments=tuple(self._now.segments),
             notes=(
-                *((UNCHECKED,) if not self.checked else ()),
+                *((UNCHECKED_NOTE,) if not self.checked else ()),
                 *self.notes,
                 *self.model.notes_at(self._length),
                 *(verifier.notes() if verifier else ()),
             ),
-            verified=verifier.compared if verifier else None,
+            verified_count=verifier.compared if verifier else None,
             difference=verifier.difference if verifier else None,
             checked=self.checked,
         )
 
 
-ENDLESS = 1 << 62
+UNLIMITED_STEPS = 1 << 62
 """Step limit of the interpreter where the engine has its own limit."""
-MOST_POSITIONS = 4_096
+MAX_SEARCH_POSITIONS = 4_096
 """Limit of positions computed in the search for a sufficient precision."""
 
 
@@ -345,65 +347,65 @@ class Verifier:
         asked: Whether verification was requested, so that agreement is reported as well as differences.
     """
 
-    def __init__(self, task: Task, numbers: Arithmetic, *, asked: bool) -> None:
-        self.task, self.numbers, self.asked = task, numbers, asked
-        self._comparison = _comparison(task)
-        self._remedy: str | None = None
-        self._sought = False
+    def __init__(self, task: RunRequest, arithmetic: Arithmetic, *, requested: bool) -> None:
+        self.task, self.arithmetic, self.requested = task, arithmetic, requested
+        self._comparison = _start_comparison(task)
+        self._sufficient: str | None = None
+        self._searched = False
 
     @property
     def compared(self) -> int:
         """The number of tokens that agree."""
-        return self._comparison.compared
+        return self._comparison.compared_count
 
     @property
     def difference(self) -> Difference | None:
         """The first token that differs, if any."""
         return self._comparison.difference
 
-    def see(self, piece: Sequence[str]) -> None:
+    def feed(self, chunk: Sequence[str]) -> None:
         """Compare new tokens."""
-        self._comparison.see(piece)
+        self._comparison.feed(chunk)
 
     def catch_up(self, tokens: Sequence[str]) -> None:
         """Compare the tokens of a run that have not been compared yet."""
-        if self.difference is None and len(tokens) > self._comparison.agreed:
-            self._comparison.see(tokens[self._comparison.agreed :])
+        if self.difference is None and len(tokens) > self._comparison.prefix_length:
+            self._comparison.feed(tokens[self._comparison.prefix_length :])
 
     def close(self) -> None:
         """Compare the end of the run, if it is determined."""
-        if self.task.max_steps is not None or not self.task.codec.goes_on:
+        if self.task.max_steps is not None or not self.task.codec.is_autoregressive:
             self._comparison.close()
 
     def notes(self) -> Iterator[str]:
         """Yield the result as notes, one sentence each."""
         if self.difference is not None:
             yield f"differs from the interpreter: {self.difference}"
-            if finer := self.remedy():
+            if finer := self.find_sufficient_precision():
                 yield f"{finer} agrees on this input"
-        elif self.asked:
-            yield f"verified: all {many(self.compared, 'token')} agree with the interpreter"
+        elif self.requested:
+            yield f"verified: all {pluralize(self.compared, 'token')} agree with the interpreter"
 
-    def remedy(self) -> str | None:
+    def find_sufficient_precision(self) -> str | None:
         """Return the first arithmetic of higher precision whose run agrees, if a bounded search finds one."""
-        if not self._sought and self.difference is not None:
-            self._sought, self._remedy = True, _finer(self.task, self.numbers)
-        return self._remedy
+        if not self._searched and self.difference is not None:
+            self._searched, self._sufficient = True, _search_precision(self.task, self.arithmetic)
+        return self._sufficient
 
 
-def _comparison(task: Task) -> Comparison:
-    steps = ENDLESS if task.max_steps is None else task.max_steps
-    return Comparison(task.codec.expected_pieces(task.word, steps))
+def _start_comparison(task: RunRequest) -> Comparison:
+    steps = UNLIMITED_STEPS if task.max_steps is None else task.max_steps
+    return Comparison(task.codec.expected_chunks(task.word, steps))
 
 
-def _finer(task: Task, numbers: Arithmetic) -> str | None:
-    left = MOST_POSITIONS
-    for finer in numbers.finer():
-        comparison = _comparison(task)
+def _search_precision(task: RunRequest, numbers: Arithmetic) -> str | None:
+    left = MAX_SEARCH_POSITIONS
+    for finer in numbers.higher_precisions():
+        comparison = _start_comparison(task)
         left -= len(task.prompt.tokens)
         try:
-            for piece in engine_named("dense").start(task, finer, ()).pieces():
-                comparison.see(piece)
+            for piece in find_engine("dense").start(task, finer, ()).chunks():
+                comparison.feed(piece)
                 left -= len(piece)
                 if left < 0 or comparison.difference is not None:
                     break

@@ -14,11 +14,11 @@ from math import exp, fsum
 
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.engines.engine import Task
+from softmachine.engines.engine import RunRequest
 from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
 from softmachine.support.compare import Comparison, Difference
-from softmachine.support.errors import Remedy, UsageError
+from softmachine.support.errors import FixHint, UsageError
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 MAX_STEPS = 1_000
@@ -26,7 +26,7 @@ MAX_STEPS = 1_000
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SampledToken:
     """A sampled token.
 
     Args:
@@ -43,13 +43,13 @@ class Drawn:
         return self.distribution[self.token]
 
     @property
-    def likeliest(self) -> str:
+    def argmax_token(self) -> str:
         """The token that argmax decoding would emit."""
         return next(iter(self.distribution))
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampledRun:
     """A sampled run.
 
     Args:
@@ -59,15 +59,15 @@ class Sample:
         parts: The first token that differs from the reference interpreter's; None if none does.
     """
 
-    drawn: tuple[Drawn, ...]
+    sampled: tuple[SampledToken, ...]
     seed: int
     ended: bool
-    parts: Difference | None
+    difference: Difference | None
 
     @property
     def tokens(self) -> tuple[str, ...]:
         """The sampled tokens."""
-        return tuple(each.token for each in self.drawn)
+        return tuple(each.token for each in self.sampled)
 
 
 def sample(
@@ -77,7 +77,7 @@ def sample(
     seed: int = 0,
     arithmetic: str | Arithmetic = "float64",
     max_steps: int | None = None,
-) -> Sample:
+) -> SampledRun:
     """Sample a run: each token from the distribution after all tokens before it.
 
     Args:
@@ -90,27 +90,27 @@ def sample(
     Raises:
         UsageError: If the model is an encoder, or decodes from summaries.
     """
-    task = Task(model, word if isinstance(word, str) else tuple(word), max_steps)
-    codec, steps = require_decoder(model), MAX_STEPS if max_steps is None else max_steps
+    task = RunRequest(model, word if isinstance(word, str) else tuple(word), max_steps)
+    codec, steps = require_sampleable(model), MAX_STEPS if max_steps is None else max_steps
     reading, new = DenseEngine(model.weights, arithmetic).start(), list(task.prompt.tokens)
-    comparison, chooser = Comparison(codec.expected_pieces(task.word, steps)), random.Random(seed)
-    drawn: list[Drawn] = []
-    while len(drawn) < codec.token_limit(steps) + 1:
-        if model.length is not None and reading.read + len(new) > model.length:
-            raise task.outgrown(steps)
-        probabilities = distribution(reading, new)
+    comparison, chooser = Comparison(codec.expected_chunks(task.word, steps)), random.Random(seed)
+    drawn: list[SampledToken] = []
+    while len(drawn) < codec.max_tokens(steps) + 1:
+        if model.context is not None and reading.tokens_read + len(new) > model.context:
+            raise task.context_error(steps)
+        probabilities = next_token_distribution(reading, new)
         token = chooser.choices(list(probabilities), list(probabilities.values()))[0]
-        if len(drawn) == codec.token_limit(steps) and not codec.stops(token):
+        if len(drawn) == codec.max_tokens(steps) and not codec.is_stop_token(token):
             break
-        drawn.append(Drawn(token, probabilities))
-        comparison.see([token])
-        if codec.stops(token):
-            return Sample(tuple(drawn), seed, True, comparison.difference)
+        drawn.append(SampledToken(token, probabilities))
+        comparison.feed([token])
+        if codec.is_stop_token(token):
+            return SampledRun(tuple(drawn), seed, True, comparison.difference)
         new = [token]
-    return Sample(tuple(drawn), seed, False, comparison.difference)
+    return SampledRun(tuple(drawn), seed, False, comparison.difference)
 
 
-def require_decoder(model: Model) -> DecoderCodec[Source]:
+def require_sampleable(model: Model) -> DecoderCodec[Source]:
     """Return the codec of a model whose next token can be sampled.
 
     Raises:
@@ -122,17 +122,17 @@ def require_decoder(model: Model) -> DecoderCodec[Source]:
     if isinstance(codec, SegmentedCodec):
         raise UsageError(
             f"models of {model.theorem.name} decode from summaries; tokens are sampled only in a single context",
-            hint=Remedy(theorem="turing-average-hard"),
+            hint=FixHint(theorem="turing-average-hard"),
         )
     return codec
 
 
-def distribution(reading: Pass, tokens: Sequence[str]) -> dict[str, float]:
+def next_token_distribution(forward_pass: Pass, tokens: Sequence[str]) -> dict[str, float]:
     """Read more tokens, and return the probability of each next token in descending order."""
-    stream = reading.extend([tokens])
-    logits = [float(value) for value in reading.engine.unembedding(stream[:, -1:]).value[0, 0]]
+    stream = forward_pass.extend([tokens])
+    logits = [float(value) for value in forward_pass.engine.unembedding(stream[:, -1:]).value[0, 0]]
     largest = max(logits)
     weights = [exp(value - largest) for value in logits]
     total = fsum(weights)
-    pairs = zip(reading.engine.transformer.outputs, weights, strict=True)
+    pairs = zip(forward_pass.engine.transformer.outputs, weights, strict=True)
     return {token: weight / total for token, weight in sorted(pairs, key=lambda pair: -pair[1])}

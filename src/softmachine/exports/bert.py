@@ -12,20 +12,28 @@ from functools import partial
 import numpy as np
 
 from softmachine.exports import hf_checkpoint
-from softmachine.exports.formats import StockFormat
-from softmachine.exports.gpt2 import NARROW
-from softmachine.exports.lowered_model import Affine, Array, Lowered, head_width, most_heads, most_units, relieved
-from softmachine.exports.tensors import SAMPLING_GAIN, Mirrored, Placed, neutral_norms
+from softmachine.exports.formats import ExportFormat
+from softmachine.exports.gpt2 import MAX_FLOAT16_WEIGHT
+from softmachine.exports.lowered_model import (
+    Array,
+    DenseAffine,
+    LoweredTransformer,
+    balance_unit_weights,
+    head_width,
+    max_heads,
+    max_units,
+)
+from softmachine.exports.tensors import SAMPLING_GAIN, ArchitectureTensors, MirroredLayout, neutral_norm
 
 
-def bert(model: Lowered, dtype: str) -> Placed:
+def to_bert(model: LoweredTransformer, dtype: str) -> ArchitectureTensors:
     """The checkpoint with neutral norms and ReLU."""
     if dtype == "float16":
-        model = relieved(model, NARROW)
-    head, inner = head_width(model), most_units(model)
-    norm, epsilon = neutral_norms(dtype)
-    heads = max(most_heads(model), -(-2 * model.width // head))
-    place = Mirrored(model, heads * head)
+        model = balance_unit_weights(model, MAX_FLOAT16_WEIGHT)
+    head, inner = head_width(model), max_units(model)
+    norm, epsilon = neutral_norm(dtype)
+    heads = max(max_heads(model), -(-2 * model.width // head))
+    place = MirroredLayout(model, heads * head)
     config = {
         "model_type": "bert",
         "hidden_size": place.width,
@@ -44,36 +52,36 @@ def bert(model: Lowered, dtype: str) -> Placed:
     tensors = _tensors(place, inner, norm)
     blocks = "[*model.bert.encoder.layer, model.classifier]"
     found = (place.half, SAMPLING_GAIN, 1.0, place.width, heads)
-    return Placed("BertForTokenClassification", config, tensors, model, *found, blocks)
+    return ArchitectureTensors("BertForTokenClassification", config, tensors, model, *found, blocks)
 
 
-def _tensors(place: Mirrored, inner: int, norm: float) -> dict[str, Array]:
+def _tensors(place: MirroredLayout, inner: int, norm: float) -> dict[str, Array]:
     model = place.model
-    logits = model.unembedding.times(SAMPLING_GAIN)
+    logits = model.unembedding.scaled_by(SAMPLING_GAIN)
     tensors = {
-        "embeddings.word_embeddings.weight": place.stored(model.embedding),
-        "embeddings.position_embeddings.weight": place.stored(model.positions),
+        "embeddings.word_embeddings.weight": place.to_layout(model.embedding),
+        "embeddings.position_embeddings.weight": place.to_layout(model.positions),
         "embeddings.token_type_embeddings.weight": np.zeros((1, place.width)),
     }
-    neutral = Affine(np.full(place.width, norm), np.zeros(place.width))
+    neutral = DenseAffine(np.full(place.width, norm), np.zeros(place.width))
     maps = {"embeddings.LayerNorm": neutral}
     for k, layer in enumerate(model.layers):
-        attention, at = place.attention(layer), f"encoder.layer.{k}"
+        attention, at = place.stack_heads(layer), f"encoder.layer.{k}"
         maps |= {f"{at}.attention.self.{part}": attention[part] for part in ("query", "key", "value")}
         maps |= {f"{at}.attention.output.dense": attention["output"], f"{at}.attention.output.LayerNorm": neutral}
-        maps[f"{at}.intermediate.dense"], maps[f"{at}.output.dense"] = place.feed_forward(layer, inner)
+        maps[f"{at}.intermediate.dense"], maps[f"{at}.output.dense"] = place.stack_units(layer, inner)
         maps[f"{at}.output.LayerNorm"] = neutral
     for name, affine in maps.items():
         tensors |= {f"{name}.weight": affine.weight, f"{name}.bias": affine.bias}
     own = {f"bert.{name}": tensor for name, tensor in tensors.items()}
-    return {**own, "classifier.weight": place.reading(logits), "classifier.bias": logits.bias}
+    return {**own, "classifier.weight": place.read_matrix(logits), "classifier.bias": logits.bias}
 
 
-EXPORT_FORMAT = StockFormat(
+EXPORT_FORMAT = ExportFormat(
     "bert",
     "Hugging Face, BertForTokenClassification, for encoders",
-    partial(hf_checkpoint.fill, place=bert, ahead=True),
-    decodes=False,
-    encodes=True,
+    partial(hf_checkpoint.write_model, to_architecture=to_bert, bidirectional=True),
+    supports_decoders=False,
+    supports_encoders=True,
     rank=6,
 )

@@ -9,17 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from softmachine.exports import hf_checkpoint
-from softmachine.exports.writer import Fill
+from softmachine.exports.writer import ModelWriter
 from softmachine.support.errors import UsageError
-from softmachine.support.plugins import Shelf
+from softmachine.support.plugins import Registry
 from softmachine.support.text import did_you_mean
 
-WIDE = tuple(dtype for dtype in hf_checkpoint.DTYPES if dtype != "float16")
+DTYPES_WITHOUT_FLOAT16 = tuple(dtype for dtype in hf_checkpoint.DTYPES if dtype != "float16")
 """The dtypes of formats whose norms need constants out of the range of float16."""
 
 
 @dataclass(frozen=True)
-class StockFormat:
+class ExportFormat:
     """A file format or architecture that third-party software loads.
 
     Args:
@@ -35,18 +35,18 @@ class StockFormat:
     """
 
     name: str
-    about: str
-    fill: Fill
+    description: str
+    write_model: ModelWriter
     dtypes: tuple[str, ...] = hf_checkpoint.DTYPES
-    positions: bool = True
-    decodes: bool = True
-    encodes: bool = False
-    libraries: Callable[[], None] = hf_checkpoint.require_libraries
+    has_positions: bool = True
+    supports_decoders: bool = True
+    supports_encoders: bool = False
+    check_libraries: Callable[[], None] = hf_checkpoint.require_libraries
     rank: int = 1000
 
     def require_libraries(self) -> None:
         """Check that the libraries are installed."""
-        self.libraries()
+        self.check_libraries()
 
     def require_dtype(self, dtype: str) -> None:
         """Check that the format supports a number format of the weights."""
@@ -56,24 +56,24 @@ class StockFormat:
             raise UsageError(f"{self.name} does not support {dtype}", hint=hint)
 
 
-SHELF = Shelf(
-    StockFormat, attribute="EXPORT_FORMAT", package="softmachine.exports", pattern="*.py", group="softmachine.exports"
+REGISTRY = Registry(
+    ExportFormat, attribute="EXPORT_FORMAT", package="softmachine.exports", pattern="*.py", group="softmachine.exports"
 )
 
 
-def stock_formats() -> tuple[StockFormat, ...]:
+def list_formats() -> tuple[ExportFormat, ...]:
     """All formats, by rank."""
-    return tuple(sorted(SHELF.every(), key=lambda form: form.rank))
+    return tuple(sorted(REGISTRY.load_all(), key=lambda form: form.rank))
 
 
-def stock_format(name: str) -> StockFormat:
+def find_format(name: str) -> ExportFormat:
     """The format of a name.
 
     Raises:
         UsageError: If there is none.
     """
-    found = SHELF.named(name)
+    found = REGISTRY.find(name)
     if found is None:
-        known = ("native", *(form.name for form in stock_formats()))
+        known = ("native", *(form.name for form in list_formats()))
         raise UsageError(f"unknown format {name!r}", hint=did_you_mean(name, known))
     return found

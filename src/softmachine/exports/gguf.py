@@ -14,22 +14,22 @@ import numpy as np
 
 from softmachine.compiler.model import Model
 from softmachine.exports import hf_checkpoint
-from softmachine.exports.formats import StockFormat
-from softmachine.exports.llama import llama
+from softmachine.exports.formats import ExportFormat
+from softmachine.exports.llama import to_llama
 from softmachine.exports.lowering import lower
-from softmachine.exports.model_card import Manual
-from softmachine.exports.prompt_format import Dialogue
-from softmachine.exports.requirements import STRETCH
-from softmachine.exports.tensors import Placed
-from softmachine.exports.writer import Filled
+from softmachine.exports.model_card import CardTexts
+from softmachine.exports.prompt_format import PromptFormat
+from softmachine.exports.requirements import ROPE_FACTOR
+from softmachine.exports.tensors import ArchitectureTensors
+from softmachine.exports.writer import WrittenModel
 from softmachine.support.files import temporary_folder
-from softmachine.support.progress import Tell
+from softmachine.support.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
 
-FILE = "model.gguf"
-_NAMES = {
+MODEL_FILE = "model.gguf"
+_TENSOR_NAMES = {
     "model.embed_tokens": "token_embd",
     "model.norm": "output_norm",
     "lm_head": "output",
@@ -45,20 +45,24 @@ _NAMES = {
 }
 
 
-def fill(model: Model, folder: Path, length: int, dtype: str, prompt_format: Dialogue, tell: Tell) -> Filled:
+def write_model(
+    model: Model, folder: Path, length: int, dtype: str, prompt_format: PromptFormat, progress: ProgressCallback
+) -> WrittenModel:
     """Write ``model.gguf`` to a folder, after verifying the same weights in transformers; see :data:`.writing.Fill`."""
-    tell("placing the weights")
-    placed = llama(lower(model, length), dtype)
+    progress("placing the weights")
+    placed = to_llama(lower(model, length), dtype)
     with temporary_folder(dir=folder) as scratch:
-        facts = hf_checkpoint.new_checkpoint(placed, Path(scratch), dtype, prompt_format, every_format=False, tell=tell)
-    _write_file(model.name, placed, folder / FILE, prompt_format)
-    return Filled(placed, "llama (GGUF)", *facts, _MANUAL)
+        facts = hf_checkpoint.write_verified_checkpoint(
+            placed, Path(scratch), dtype, prompt_format, all_dtypes=False, progress=progress
+        )
+    _write_file(model.name, placed, folder / MODEL_FILE, prompt_format)
+    return WrittenModel(placed, "llama (GGUF)", *facts, _CARD_TEXTS)
 
 
-_MANUAL = Manual(
+_CARD_TEXTS = CardTexts(
     library="gguf",
-    form="a LLaMA in GGUF",
-    sample="""\
+    kind="a LLaMA in GGUF",
+    usage_template="""\
 Start the server and post the prompt as token ids:
 
 ```sh
@@ -75,12 +79,12 @@ every token. Other text becomes token {unknown}, which is not a symbol; the outp
 By default, llama.cpp stores keys and values in float16, which is *not* precise enough. The evaluation below was done
 with the same weights in `transformers`.
 """,
-    generates=True,
-    adds="The prompt must have",
+    is_autoregressive=True,
+    special_tokens_intro="The prompt must have",
 )
 
 
-def _write_file(name: str, placed: Placed, path: Path, prompt_format: Dialogue) -> None:
+def _write_file(name: str, placed: ArchitectureTensors, path: Path, prompt_format: PromptFormat) -> None:
     import gguf
 
     model = placed.model
@@ -97,7 +101,7 @@ def _write_file(name: str, placed: Placed, path: Path, prompt_format: Dialogue) 
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_rope_dimension_count(sizes["hidden_size"] // heads)
     writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
-    writer.add_rope_scaling_factor(STRETCH)
+    writer.add_rope_scaling_factor(ROPE_FACTOR)
     writer.add_vocab_size(len(model.vocabulary))
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     _add_tokens(writer, placed, prompt_format)
@@ -109,21 +113,21 @@ def _write_file(name: str, placed: Placed, path: Path, prompt_format: Dialogue) 
     writer.close()
 
 
-def _add_tokens(writer: GGUFWriter, placed: Placed, prompt_format: Dialogue) -> None:
+def _add_tokens(writer: GGUFWriter, placed: ArchitectureTensors, prompt_format: PromptFormat) -> None:
     """Write the vocabulary, each token as one word, and the token for unknown text."""
     import gguf
 
     model, index = placed.model, placed.model.index
-    stops = [index[token] for token in prompt_format.stops]
-    marks = {*stops, model.pad, *(index[token] for token in prompt_format.prefix)}
+    stops = [index[token] for token in prompt_format.stop_tokens]
+    marks = {*stops, model.pad_id, *(index[token] for token in prompt_format.prefix)}
     kinds = gguf.TokenType
-    types = [kinds.CONTROL if k in marks else kinds.USER_DEFINED for k in range(model.unknown)]
+    types = [kinds.CONTROL if k in marks else kinds.USER_DEFINED for k in range(model.unknown_id)]
     writer.add_tokenizer_model("llama")
     writer.add_token_list(model.spellings)
     writer.add_token_scores([0.0] * len(model.vocabulary))
     writer.add_token_types([*types, kinds.UNKNOWN])
-    writer.add_unk_token_id(model.unknown)
-    writer.add_pad_token_id(model.pad)
+    writer.add_unk_token_id(model.unknown_id)
+    writer.add_pad_token_id(model.pad_id)
     if prompt_format.prefix:
         writer.add_bos_token_id(index[prompt_format.prefix[0]])
     writer.add_add_bos_token(False)
@@ -137,10 +141,10 @@ def _tensor_name(key: str) -> str:
     found = re.fullmatch(r"(?:model\.layers\.(\d+)\.)?(.+)\.weight", key)
     assert found is not None
     layer, rest = found.groups()
-    return f"{'' if layer is None else f'blk.{layer}.'}{_NAMES[rest]}.weight"
+    return f"{'' if layer is None else f'blk.{layer}.'}{_TENSOR_NAMES[rest]}.weight"
 
 
-_LIBRARIES = hf_checkpoint.needing(("gguf", "gguf"), ("torch", "hf"), ("transformers", "hf"))
-EXPORT_FORMAT = StockFormat(
-    "gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=_LIBRARIES, rank=8
+_LIBRARIES = hf_checkpoint.make_library_check(("gguf", "gguf"), ("torch", "hf"), ("transformers", "hf"))
+EXPORT_FORMAT = ExportFormat(
+    "gguf", "GGUF, for llama.cpp", write_model, ("float32",), has_positions=False, check_libraries=_LIBRARIES, rank=8
 )

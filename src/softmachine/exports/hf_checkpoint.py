@@ -9,21 +9,21 @@ from itertools import count
 from pathlib import Path
 
 from softmachine.compiler.model import Model
-from softmachine.exports.lowered_model import Lowered
+from softmachine.exports.lowered_model import LoweredTransformer
 from softmachine.exports.lowering import lower
-from softmachine.exports.model_card import SEPARATED, Manual, quoted
-from softmachine.exports.prompt_format import Dialogue
-from softmachine.exports.tensors import Placed
-from softmachine.exports.verification import Stored, Verification, quiet, verify
-from softmachine.exports.writer import Filled
+from softmachine.exports.model_card import SPACES_REQUIRED, CardTexts, quote_code
+from softmachine.exports.prompt_format import PromptFormat
+from softmachine.exports.tensors import ArchitectureTensors
+from softmachine.exports.verification import StoredCheckpoint, Verification, silence_libraries, verify_checkpoint
+from softmachine.exports.writer import WrittenModel
 from softmachine.support.errors import PrecisionError, UsageError
-from softmachine.support.files import write
-from softmachine.support.progress import Tell, nobody
+from softmachine.support.files import write_file
+from softmachine.support.progress import ProgressCallback, ignore_progress
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 
-def needing(*libraries: tuple[str, str]) -> Callable[[], None]:
+def make_library_check(*libraries: tuple[str, str]) -> Callable[[], None]:
     """A function that raises UsageError unless the libraries are installed, given with the extras that install them."""
 
     def require() -> None:
@@ -38,50 +38,57 @@ def needing(*libraries: tuple[str, str]) -> Callable[[], None]:
     return require
 
 
-require_libraries = needing(("torch", "hf"), ("transformers", "hf"))
+require_libraries = make_library_check(("torch", "hf"), ("transformers", "hf"))
 
 
-def fill(
+def write_model(
     model: Model,
     folder: Path,
     length: int,
     dtype: str,
-    prompt_format: Dialogue,
-    tell: Tell,
+    prompt_format: PromptFormat,
+    progress: ProgressCallback,
     *,
-    place: Callable[[Lowered, str], Placed],
-    ahead: bool = False,
-) -> Filled:
+    to_architecture: Callable[[LoweredTransformer, str], ArchitectureTensors],
+    bidirectional: bool = False,
+) -> WrittenModel:
     """Write a model to a folder as ``from_pretrained`` loads it; see :data:`.writing.Fill`.
 
-    ``place`` lays a lowered model out for an architecture; ``ahead`` means that its attention is bidirectional.
+    ``to_architecture`` lays a lowered model out for an architecture; ``bidirectional`` means that its attention is
+    bidirectional.
     """
-    tell("placing the weights")
-    placed = place(lower(model, length, ahead=ahead), dtype)
-    results, parameters, rounded = new_checkpoint(placed, folder, dtype, prompt_format, tell=tell)
-    _declare(folder, len(placed.model.positions), results)
-    return Filled(placed, placed.architecture, results, parameters, rounded, _manual(placed))
+    progress("placing the weights")
+    placed = to_architecture(lower(model, length, bidirectional=bidirectional), dtype)
+    results, parameters, rounded = write_verified_checkpoint(placed, folder, dtype, prompt_format, progress=progress)
+    _record_dtypes(folder, len(placed.model.positions), results)
+    return WrittenModel(placed, placed.architecture, results, parameters, rounded, _card_texts(placed))
 
 
-def new_checkpoint(
-    placed: Placed, folder: Path, dtype: str, prompt_format: Dialogue, *, every_format: bool = True, tell: Tell = nobody
+def write_verified_checkpoint(
+    placed: ArchitectureTensors,
+    folder: Path,
+    dtype: str,
+    prompt_format: PromptFormat,
+    *,
+    all_dtypes: bool = True,
+    progress: ProgressCallback = ignore_progress,
 ) -> tuple[tuple[Verification, ...], int, int]:
     """Write a checkpoint and verify it: the results, the number of weights, and how many of them were rounded.
 
-    If the dtype of the weights is accurate enough, ``every_format`` also tries the others.
+    If the dtype of the weights is accurate enough, ``all_dtypes`` also tries the others.
     """
-    with quiet():
+    with silence_libraries():
         rounded, parameters = _save(placed, folder, dtype, prompt_format)
         _save_tokenizer(placed.model, folder, prompt_format)
         _require_tokenizer(placed, folder, prompt_format)
         return (
-            _verified(placed, folder, dtype, prompt_format, every_format=every_format, tell=tell),
+            _verify_dtypes(placed, folder, dtype, prompt_format, every_format=all_dtypes, progress=progress),
             parameters,
             rounded,
         )
 
 
-def _save(placed: Placed, folder: Path, dtype: str, prompt_format: Dialogue) -> tuple[int, int]:
+def _save(placed: ArchitectureTensors, folder: Path, dtype: str, prompt_format: PromptFormat) -> tuple[int, int]:
     """Write weights and configurations; how many weights were rounded, and the number of weights."""
     import torch
     import transformers
@@ -90,9 +97,9 @@ def _save(placed: Placed, folder: Path, dtype: str, prompt_format: Dialogue) -> 
 
     model = placed.model
     index = model.index
-    marks: dict[str, int | list[int]] = {"pad_token_id": model.pad}
+    marks: dict[str, int | list[int]] = {"pad_token_id": model.pad_id}
     if model.causal:
-        marks["eos_token_id"] = [index[token] for token in prompt_format.stops]
+        marks["eos_token_id"] = [index[token] for token in prompt_format.stop_tokens]
     if prompt_format.prefix:
         marks["bos_token_id"] = index[prompt_format.prefix[0]]
     settings = {key: value for key, value in placed.config.items() if key != "model_type"}
@@ -113,16 +120,16 @@ def _save(placed: Placed, folder: Path, dtype: str, prompt_format: Dialogue) -> 
         if not torch.isfinite(tensor).all():
             hint = "export it in another --dtype, or with a smaller --context"
             raise PrecisionError(f"weights of {name} are too large for {dtype}", hint=hint)
-    limit = len(model.positions) if prompt_format.decodes else len(model.positions) + 1
+    limit = len(model.positions) if prompt_format.is_decoder else len(model.positions) + 1
     config.save_pretrained(folder)
     if model.causal:
         GenerationConfig(max_length=limit, do_sample=False, **marks).save_pretrained(folder)
-    write(folder / "model.safetensors", to_bytes(cast, metadata={"format": "pt"}))
+    write_file(folder / "model.safetensors", to_bytes(cast, metadata={"format": "pt"}))
     rounded = sum(int((cast[name].double() != tensor).sum()) for name, tensor in tensors.items())
     return rounded, sum(tensor.numel() for tensor in tensors.values())
 
 
-def _save_tokenizer(model: Lowered, folder: Path, prompt_format: Dialogue) -> None:
+def _save_tokenizer(model: LoweredTransformer, folder: Path, prompt_format: PromptFormat) -> None:
     """Write the tokenizer.
 
     Text between spaces is a token, or a sequence of one-character symbols, or unknown. The tokenizer adds the special
@@ -134,11 +141,11 @@ def _save_tokenizer(model: Lowered, folder: Path, prompt_format: Dialogue) -> No
     from tokenizers.processors import TemplateProcessing
     from transformers import PreTrainedTokenizerFast
 
-    index, spelled = model.index, model.spelled
-    unknown = model.spellings[model.unknown]
+    index, spelled = model.index, model.spelling_of
+    unknown = model.spellings[model.unknown_id]
     tokenizer = Tokenizer(WordLevel({text: k for k, text in enumerate(model.spellings)}, unk_token=unknown))
     tokenizer.pre_tokenizer = WhitespaceSplit()
-    if letters := "".join(f"\\x{{{ord(letter):x}}}" for letter in prompt_format.letters(spelled)):
+    if letters := "".join(f"\\x{{{ord(letter):x}}}" for letter in prompt_format.unspaced_alphabet(spelled)):
         # Text with other characters is not split: it is one token, known or unknown.
         tokenizer.pre_tokenizer = Sequence([WhitespaceSplit(), Split(Regex(rf"\A(?![{letters}]+\z).+|."), "isolated")])
     around = [*prompt_format.prefix, None, *prompt_format.suffix]
@@ -147,7 +154,7 @@ def _save_tokenizer(model: Lowered, folder: Path, prompt_format: Dialogue) -> No
     if all(":" not in text and "$" not in text for text, _ in marks):
         tokenizer.post_processor = TemplateProcessing(single=template, special_tokens=marks)
     first = [("bos_token", spelled[token]) for token in prompt_format.prefix[:1]]
-    names = [("pad_token", model.spellings[model.pad]), ("unk_token", unknown), *first]
+    names = [("pad_token", model.spellings[model.pad_id]), ("unk_token", unknown), *first]
     special = {name: AddedToken(text, special=True, normalized=False) for name, text in names}
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -159,64 +166,75 @@ def _save_tokenizer(model: Lowered, folder: Path, prompt_format: Dialogue) -> No
     fast.save_pretrained(folder)
 
 
-def _require_tokenizer(placed: Placed, folder: Path, prompt_format: Dialogue) -> None:
+def _require_tokenizer(placed: ArchitectureTensors, folder: Path, prompt_format: PromptFormat) -> None:
     """Verify that the tokenizer, loaded as in the model card, encodes and decodes all samples correctly."""
     import transformers
 
-    index, spelled, unknown = placed.model.index, placed.model.spelled, placed.model.unknown
+    index, spelled, unknown = placed.model.index, placed.model.spelling_of, placed.model.unknown_id
     tokenizer = getattr(transformers, placed.tokenizer).from_pretrained(folder)
     marked = tokenizer("").input_ids == [index[token] for token in (*prompt_format.prefix, *prompt_format.suffix)]
-    separators = (" ", "") if marked and prompt_format.letters(spelled) else (" ",)
+    separators = (" ", "") if marked and prompt_format.unspaced_alphabet(spelled) else (" ",)
     for sample in prompt_format.samples:
-        tokens = prompt_format.symbols(sample.prompt) if marked else sample.prompt
+        tokens = prompt_format.strip_affixes(sample.prompt) if marked else sample.prompt
         wanted = [index[token] for token in sample.prompt]
         read = [tokenizer(between.join(spelled[token] for token in tokens)).input_ids for between in separators]
         shown = [spelled[token] for token in sample.prompt]
         if any(ids != wanted for ids in read) or tokenizer.decode(wanted).split() != shown:
-            raise _misread(" ".join(shown))
+            raise _tokenizer_error(" ".join(shown))
     stray = next(chr(k) for k in count(33) if chr(k) not in placed.model.spellings)
     if tokenizer.unk_token_id != unknown or unknown not in tokenizer(stray).input_ids:
-        raise _misread(stray)
+        raise _tokenizer_error(stray)
 
 
-def _misread(text: str) -> UsageError:
+def _tokenizer_error(text: str) -> UsageError:
     return UsageError(f"the tokenizer, as loaded by this version of transformers, encodes {text!r} incorrectly")
 
 
-def _verified(
-    placed: Placed, folder: Path, dtype: str, prompt_format: Dialogue, *, every_format: bool, tell: Tell
+def _verify_dtypes(
+    placed: ArchitectureTensors,
+    folder: Path,
+    dtype: str,
+    prompt_format: PromptFormat,
+    *,
+    every_format: bool,
+    progress: ProgressCallback,
 ) -> tuple[Verification, ...]:
     """Verify the written files in each dtype, that of the weights first."""
     results: list[Verification] = []
     for name in (dtype, *(other for other in DTYPES if other != dtype)):
-        stored, generating = Stored(str(folder.absolute()), placed.auto_class, name), name == dtype
-        results.append(verify(stored, placed.model, prompt_format, gain=placed.gain, generating=generating, tell=tell))
+        stored, generating = StoredCheckpoint(str(folder.absolute()), placed.auto_class, name), name == dtype
+        results.append(
+            verify_checkpoint(
+                stored, placed.model, prompt_format, gain=placed.gain, generating=generating, progress=progress
+            )
+        )
         if not results[0].holds or not every_format:
             break
     return tuple(results)
 
 
-def _declare(folder: Path, positions: int, results: tuple[Verification, ...]) -> None:
+def _record_dtypes(folder: Path, positions: int, results: tuple[Verification, ...]) -> None:
     """List in the configuration the dtypes in which the model is correct."""
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     holding = [result.dtype for result in results if result.holds]
     config["softmachine"] = {"positions": positions, "dtypes_that_hold": holding}
-    write(path, json.dumps(config, indent=2, ensure_ascii=False) + "\n", force=True)
+    write_file(path, json.dumps(config, indent=2, ensure_ascii=False) + "\n", force=True)
 
 
-def _manual(placed: Placed) -> Manual:
+def _card_texts(placed: ArchitectureTensors) -> CardTexts:
     """The texts of the model card, for use with transformers."""
     sample, batches = (_GENERATE, "") if placed.model.causal else (_ANSWER, " Batches are padded at the right.")
-    return Manual(
+    return CardTexts(
         library="transformers",
-        form=f"an unmodified `{placed.architecture}`",
-        sample=sample.replace("AutoTokenizer", placed.tokenizer),
-        generates=placed.model.causal,
-        adds="The tokenizer adds",
-        notes=f"{SEPARATED} {_UNKNOWN.format(quoted(placed.model.spellings[placed.model.unknown]))}{batches}",
-        holding="; `config.json` lists the\nothers under `softmachine`",
-        inside=_INSIDE,
+        kind=f"an unmodified `{placed.architecture}`",
+        usage_template=sample.replace("AutoTokenizer", placed.tokenizer),
+        is_autoregressive=placed.model.causal,
+        special_tokens_intro="The tokenizer adds",
+        notes=f"{SPACES_REQUIRED} "
+        f"{_UNKNOWN.format(quote_code(placed.model.spellings[placed.model.unknown_id]))}{batches}",
+        dtypes_note="; `config.json` lists the\nothers under `softmachine`",
+        internals_template=_INSIDE,
     )
 
 

@@ -27,50 +27,50 @@ from functools import partial
 import numpy as np
 
 from softmachine.compiler.model import Model
-from softmachine.compiler.rewrites.sign_norm import signs_as_steps
+from softmachine.compiler.rewrites.sign_norm import replace_sign_norm
 from softmachine.exports.lowered_model import (
     PAD,
     UNKNOWN,
-    Affine,
     Array,
-    Box,
-    Lowered,
+    Bounds,
+    DenseAffine,
     LoweredHead,
     LoweredLayer,
-    Unit,
-    boxes_of,
-    conditioned,
-    image,
-    largest,
+    LoweredTransformer,
+    ReluUnit,
+    interval_affine,
+    interval_forward,
+    max_magnitude,
+    rescale_to_unit,
 )
 from softmachine.exports.requirements import (
-    MOST_LAYERS,
-    WHOLE,
+    MAX_LAYERS,
+    PARTIAL_NORM_REASON,
     require_decoder,
     require_encoder,
     require_length,
-    require_soft,
-    require_tabled,
+    require_softmax,
+    require_table_size,
 )
-from softmachine.exports.sequence_length import Lengths, length_layer, lengths_of
+from softmachine.exports.sequence_length import InputLengths, build_length_layer, find_input_lengths
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
 
-UNDERFLOW = 128.0
+UNDERFLOW_GAP = 128.0
 """e⁻¹²⁸ is 0 in float32."""
-LOWEST = 2.0**96
+MAX_MASK_PENALTY = 2.0**96
 """Masked scores are at least minus twice this, even if the bounds of the other scores would need less."""
 
 
-def native(head: Head, *, causal: bool) -> bool:
+def has_native_mask(head: Head, *, causal: bool) -> bool:
     """Whether the head has the architecture's own mask and no bias."""
     return head.bias is None and head.mask is (Mask.CAUSAL if causal else Mask.ALL)
 
 
-def seeing(
-    lowered: LoweredHead, head: Head, *, scale: float, causal: bool, count: int, first: int, box: Box
+def apply_mask_and_bias(
+    lowered: LoweredHead, head: Head, *, scale: float, causal: bool, count: int, first: int, box: Bounds
 ) -> LoweredHead:
     """The lowered head with the mask and the bias of the original; unchanged if the architecture's own mask fits.
 
@@ -83,112 +83,112 @@ def seeing(
         first: The first coordinate of the one-hot encoding of the position.
         box: Bounds of the coordinates there.
     """
-    if native(head, causal=causal):
+    if has_native_mask(head, causal=causal):
         return lowered
-    table = _biases(head, count) * scale
-    scores = float(largest(lowered.query, box) @ largest(lowered.key, box))
-    low = 2.0 ** np.ceil(np.log2(2 * scores + 2 * float(np.abs(table).max(initial=0)) + UNDERFLOW))
-    low = min(low, LOWEST)
+    table = _bias_table(head, count) * scale
+    scores = float(max_magnitude(lowered.query, box) @ max_magnitude(lowered.key, box))
+    low = 2.0 ** np.ceil(np.log2(2 * scores + 2 * float(np.abs(table).max(initial=0)) + UNDERFLOW_GAP))
+    low = min(low, MAX_MASK_PENALTY)
     for i in range(count):
         for j in range(count):
-            if not head.mask.sees(j, i):
+            if not head.mask.is_visible(j, i):
                 table[i, j] = 0.0 if causal and j > i else -2 * low
-        if head.mask in (Mask.PAST, Mask.FUTURE) and not head.mask.sees(0, i):
+        if head.mask in (Mask.PAST, Mask.FUTURE) and not head.mask.is_visible(0, i):
             table[i, 0] = -low
     used = np.flatnonzero(table.any(axis=0))
     width = lowered.query.weight.shape[1]
     rows, units = np.zeros((len(used), width)), np.zeros((len(used), width))
     rows[:, first : first + count] = table[:, used].T
     units[np.arange(len(used)), first + used] = 1
-    return replace(lowered, query=_stacked(lowered.query, rows), key=_stacked(lowered.key, units))
+    return replace(lowered, query=_append_rows(lowered.query, rows), key=_append_rows(lowered.key, units))
 
 
-def _biases(head: Head, count: int) -> Array:
+def _bias_table(head: Head, count: int) -> Array:
     """The bias of every pair of a query and a key."""
     table = np.zeros((count, count))
     if head.bias is not None:
         for i in range(count):
             for j in range(count):
-                if head.mask.sees(j, i):
+                if head.mask.is_visible(j, i):
                     table[i, j] = float(head.bias.at(j, i))
     return table
 
 
-def _stacked(affine: Affine, rows: Array) -> Affine:
-    return Affine(np.vstack([affine.weight, rows]), np.concatenate([affine.bias, np.zeros(len(rows))]))
+def _append_rows(affine: DenseAffine, rows: Array) -> DenseAffine:
+    return DenseAffine(np.vstack([affine.weight, rows]), np.concatenate([affine.bias, np.zeros(len(rows))]))
 
 
-def lower(model: Model, length: int, *, ahead: bool = False) -> Lowered:
+def lower(model: Model, length: int, *, bidirectional: bool = False) -> LoweredTransformer:
     """Lower a model for sequences of at most ``length`` positions.
 
     Args:
         model: The model, with softmax attention.
         length: The number of positions.
-        ahead: Whether attention in the target architecture is bidirectional instead of causal.
+        bidirectional: Whether attention in the target architecture is bidirectional instead of causal.
 
     Raises:
         ConstructionError: If the architecture cannot hold the model; the message gives the reason.
     """
     require_length(length)
-    if ahead:
+    if bidirectional:
         require_encoder(model)
     else:
         require_decoder(model.weights)
-    require_soft(model.weights)
-    lengths = lengths_of(model, length) if ahead else Lengths(((None, length),))
-    return _Lowering(signs_as_steps(model.weights, WHOLE), lengths, causal=not ahead).lowered()
+    require_softmax(model.weights)
+    lengths = find_input_lengths(model, length) if bidirectional else InputLengths(((None, length),))
+    return _Lowering(replace_sign_norm(model.weights, PARTIAL_NORM_REASON), lengths, causal=not bidirectional).lowered()
 
 
 class _Lowering:
-    def __init__(self, transformer: Transformer, lengths: Lengths, *, causal: bool) -> None:
+    def __init__(self, transformer: Transformer, lengths: InputLengths, *, causal: bool) -> None:
         self.transformer, self.lengths, self.causal = transformer, lengths, causal
-        self.count = lengths.positions
-        self.layers, self.rounds = _unrolled(transformer, lengths)
+        self.count = lengths.max_positions
+        self.layers, self.rounds = _unroll(transformer, lengths)
         several = len(lengths.pairs) > 1
         self.of_length = [several and feature.needs_length for feature in transformer.features]
         self.finds_length = any(self.of_length)
-        blind = next((h for layer in self.layers for h in layer.heads if not native(h, causal=causal)), None)
+        blind = next((h for layer in self.layers for h in layer.heads if not has_native_mask(h, causal=causal)), None)
         self.tabled = self.finds_length or blind is not None
         if blind is not None:
             sees = f"sees {blind.mask}" if blind.bias is None else f"has the relative bias {blind.bias}"
-            require_tabled(transformer, self.count, f"head {blind.name!r} {sees}")
+            require_table_size(transformer, self.count, f"head {blind.name!r} {sees}")
         elif self.finds_length:
-            require_tabled(transformer, self.count, "it uses the length of its input")
+            require_table_size(transformer, self.count, "it uses the length of its input")
         self.first, self.flags = transformer.width, transformer.width + self.count
 
-    def lowered(self) -> Lowered:
-        plain = self.plain()
-        boxes = boxes_of(plain, every_position=self.tabled)
+    def lowered(self) -> LoweredTransformer:
+        plain = self.lower_plain()
+        boxes = interval_forward(plain, per_position=self.tabled)
         whole = replace(
             plain,
-            layers=self.with_sight(plain.layers, boxes),
+            layers=self.with_masks(plain.layers, boxes),
             unembedding=self.unembedding(plain, boxes[-1]),
         )
         # Values carried by a loop do not grow with its iterations, but interval bounds would: use those of the first.
         extra = len(plain.layers) - len(self.rounds)
         firsts = [*range(extra), *(extra + k for k, first in enumerate(self.rounds) if first == k)]
-        once = boxes_of(replace(plain, layers=tuple(plain.layers[k] for k in firsts)), every_position=self.tabled)
+        once = interval_forward(replace(plain, layers=tuple(plain.layers[k] for k in firsts)), per_position=self.tabled)
         place = {k: once[n] for n, k in enumerate(firsts)}
         before = [place[k] for k in range(extra)] + [place[extra + first] for first in self.rounds]
-        return conditioned(whole, before, once)
+        return rescale_to_unit(whole, before, once)
 
-    def plain(self) -> Lowered:
+    def lower_plain(self) -> LoweredTransformer:
         """The lowered model without masks, biases and logits."""
         transformer = self.transformer
         names = dict.fromkeys([*transformer.vocabulary, *(transformer.outputs if self.causal else ())])
-        vocabulary = (*names, _fresh(PAD, [*names]), _fresh(UNKNOWN, [*names]))
+        vocabulary = (*names, _unused_name(PAD, [*names]), _unused_name(UNKNOWN, [*names]))
         labels = vocabulary if self.causal else transformer.outputs
-        more = self.more_coordinates()
+        more = self.extra_coordinates()
         embedding = np.zeros((len(vocabulary), transformer.width + len(more)))
         embedding[: len(transformer.vocabulary), : transformer.width] = _dense(transformer.embedding)
-        layers = [self.layer(layer).widened(len(more)) for layer in self.layers]
+        layers = [self.layer(layer).widen(len(more)) for layer in self.layers]
         if self.finds_length:
             layers.insert(0, self.length_layer(len(more)))
-        return Lowered(
+        return LoweredTransformer(
             name=transformer.name,
             causal=self.causal,
             vocabulary=vocabulary,
-            spellings=_spelled(vocabulary),
+            spellings=_spell_tokens(vocabulary),
             labels=labels,
             outputs=tuple(labels.index(output) for output in transformer.outputs),
             coordinates=(*transformer.coordinates, *more),
@@ -196,10 +196,10 @@ class _Lowering:
             embedding=embedding,
             positions=self.positions(len(more)),
             layers=tuple(layers),
-            unembedding=Affine(np.zeros((len(labels), embedding.shape[1])), np.zeros(len(labels))),
+            unembedding=DenseAffine(np.zeros((len(labels), embedding.shape[1])), np.zeros(len(labels))),
         )
 
-    def more_coordinates(self) -> tuple[str, ...]:
+    def extra_coordinates(self) -> tuple[str, ...]:
         """The added coordinates: the one-hot position, and for each length whether it is not that of the input."""
         if not self.tabled:
             return ()
@@ -225,73 +225,73 @@ class _Lowering:
     def length_layer(self, more: int) -> LoweredLayer:
         waiting = [f for f, waits in zip(self.transformer.features, self.of_length, strict=True) if waits]
         rows = np.pad(self.position_embedding(waiting=True), ((0, 0), (0, more)))
-        return length_layer(waiting, rows, self.lengths, first=self.first, flags=self.flags)
+        return build_length_layer(waiting, rows, self.lengths, first=self.first, flags=self.flags)
 
     def layer(self, layer: Layer) -> LoweredLayer:
         heads = tuple(self.head(head) for head in layer.heads)
         added = np.array([float(number) for number in layer.feed_forward.second.bias])
-        return LoweredLayer.of(heads, [*_units(layer.feed_forward, self.count)], added)
+        return LoweredLayer.from_units(heads, [*_units(layer.feed_forward, self.count)], added)
 
     def head(self, head: Head) -> LoweredHead:
-        query = _affine(head.query).times(self.scale(head))
+        query = _affine(head.query).scaled_by(self.scale(head))
         return LoweredHead(head.name, query, _affine(head.key), _affine(head.value), _dense(head.output))
 
     def scale(self, head: Head) -> float:
         """The inverse temperature: the largest of all positions; at the others it only sharpens the softmax."""
         scale = head.weighting.scale
-        return _power_of_two(max(self.lengths.values(scale))) if isinstance(scale, Feature) else float(scale)
+        return _power_of_two(max(self.lengths.feature_values(scale))) if isinstance(scale, Feature) else float(scale)
 
-    def with_sight(self, layers: Sequence[LoweredLayer], boxes: Sequence[Box]) -> tuple[LoweredLayer, ...]:
+    def with_masks(self, layers: Sequence[LoweredLayer], boxes: Sequence[Bounds]) -> tuple[LoweredLayer, ...]:
         """The layers with the masks and biases of the original heads."""
         found = list(layers[:1]) if self.finds_length else []
         for original in self.layers:
             layer, box = layers[len(found)], boxes[len(found)]
-            see = partial(seeing, causal=self.causal, count=self.count, first=self.first, box=box)
+            see = partial(apply_mask_and_bias, causal=self.causal, count=self.count, first=self.first, box=box)
             pairs = zip(layer.heads, original.heads, strict=True)
             found.append(replace(layer, heads=tuple(see(own, head, scale=self.scale(head)) for own, head in pairs)))
         return tuple(found)
 
-    def unembedding(self, model: Lowered, box: Box) -> Affine:
+    def unembedding(self, model: LoweredTransformer, box: Bounds) -> DenseAffine:
         """Logits of all labels; those of labels that the model never emits are below any other."""
         own = _affine(self.transformer.unembedding)
-        own = Affine(np.pad(own.weight, ((0, 0), (0, model.width - own.weight.shape[1]))), own.bias)
+        own = DenseAffine(np.pad(own.weight, ((0, 0), (0, model.width - own.weight.shape[1]))), own.bias)
         weight, bias = np.zeros((len(model.labels), model.width)), np.zeros(len(model.labels))
-        bias[:] = math.floor(float(image(own, box)[0].min())) - 1
+        bias[:] = math.floor(float(interval_affine(own, box)[0].min())) - 1
         weight[list(model.outputs)], bias[list(model.outputs)] = own.weight, own.bias
-        return Affine(weight, bias)
+        return DenseAffine(weight, bias)
 
 
-def _unrolled(transformer: Transformer, lengths: Lengths) -> tuple[tuple[Layer, ...], tuple[int, ...]]:
+def _unroll(transformer: Transformer, lengths: InputLengths) -> tuple[tuple[Layer, ...], tuple[int, ...]]:
     """The layers with loops unrolled, and for each the index of the same layer in the first iteration."""
     layers: tuple[Layer, ...] = ()
     rounds: tuple[int, ...] = ()
     for block in transformer.blocks:
-        counts = {block.count(n) for n, _ in lengths.pairs}
+        counts = {block.iterations(n) for n, _ in lengths.pairs}
         if len(counts) > 1:
             raise ConstructionError(
                 f"{transformer.name!r} has a loop with {block.repeats} iterations, which depends on the input"
             )
         (count,) = counts
         depth = len(layers) + count * len(block.layers)
-        if depth > MOST_LAYERS:
-            message = f"{transformer.name!r} unrolls to {depth:,} layers; the maximum is {MOST_LAYERS}"
+        if depth > MAX_LAYERS:
+            message = f"{transformer.name!r} unrolls to {depth:,} layers; the maximum is {MAX_LAYERS}"
             raise ConstructionError(message)
         rounds += tuple(range(len(layers), len(layers) + len(block.layers))) * count
         layers += block.layers * count
     return layers, rounds
 
 
-def _units(forward: FeedForward, length: int) -> Iterator[Unit]:
+def _units(forward: FeedForward, length: int) -> Iterator[ReluUnit]:
     """The ReLU units; a Heaviside unit becomes ReLU(s x + 1) - ReLU(s x), which is exact for x ≥ 0 and x ≤ -1/s."""
     first, columns = _affine(forward.first), _dense(forward.second.weight).T
     sharp = _power_of_two(4 * (length + 1))
     for u, (name, activation) in enumerate(zip(forward.units, forward.activations, strict=True)):
         weight, bias, column = first.weight[u], float(first.bias[u]), columns[u]
         if activation == "step":
-            yield Unit(weight * sharp, bias * sharp + 1, column, f"{name}: from 0")
-            yield Unit(weight * sharp, bias * sharp, -column, f"{name}: from 1")
+            yield ReluUnit(weight * sharp, bias * sharp + 1, column, f"{name}: from 0")
+            yield ReluUnit(weight * sharp, bias * sharp, -column, f"{name}: from 1")
         else:
-            yield Unit(weight, bias, column, name)
+            yield ReluUnit(weight, bias, column, name)
 
 
 def _power_of_two(number: float) -> float:
@@ -306,17 +306,17 @@ def _dense(matrix: Matrix) -> Array:
     return dense
 
 
-def _affine(affine: AffineMap) -> Affine:
-    return Affine(_dense(affine.weight), np.array([float(number) for number in affine.bias]))
+def _affine(affine: AffineMap) -> DenseAffine:
+    return DenseAffine(_dense(affine.weight), np.array([float(number) for number in affine.bias]))
 
 
-def _fresh(text: str, taken: Sequence[str]) -> str:
+def _unused_name(text: str, taken: Sequence[str]) -> str:
     while text in taken:
         text = f"<{text}>"
     return text
 
 
-def _spelled(vocabulary: Sequence[str]) -> tuple[str, ...]:
+def _spell_tokens(vocabulary: Sequence[str]) -> tuple[str, ...]:
     """The tokens as text without white space: a space becomes ␣, and duplicates are put in quotes."""
     taken: dict[str, None] = {}
     for token in vocabulary:

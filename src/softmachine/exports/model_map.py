@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from softmachine.exports.manifest import MARK, digest, present, read_mark
-from softmachine.support.errors import Place, SourceError
-from softmachine.support.text import brief, family, many, span
-from softmachine.transformer.diagram import line
+from softmachine.exports.manifest import MANIFEST_FILE, compute_digest, present, read_manifest
+from softmachine.support.errors import SourceError, SourceLocation
+from softmachine.support.text import abbreviate_names, format_range, pluralize, vector_name
+from softmachine.transformer.diagram import format_diagram_line
 
 
 @dataclass(frozen=True)
-class MappedLayer:
+class MapLayer:
     """Names in a layer: heads with the signals they write, units, and the indices of idle heads."""
 
     heads: tuple[tuple[str, tuple[str, ...]], ...]
     units: tuple[str, ...]
-    idle: tuple[int, ...]
+    idle_heads: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Mapped:
+class ModelMap:
     """An exported model as described by its map; weights are not read.
 
     Args:
@@ -46,27 +46,29 @@ class Mapped:
     dtypes: tuple[str, ...]
     vocabulary: int
     coordinates: tuple[str, ...]
-    layers: tuple[MappedLayer, ...]
+    layers: tuple[MapLayer, ...]
 
-    def lines(self, *, every: bool = False) -> Iterator[str]:
-        """The architecture diagram of the model; ``every`` shows all names instead of folding long lists."""
-        names = ", ".join if every else brief
+    def format_lines(self, *, show_all: bool = False) -> Iterator[str]:
+        """The architecture diagram of the model; ``show_all`` shows all names instead of folding long lists."""
+        names = ", ".join if show_all else abbreviate_names
         yield (
-            f"{self.architecture}  {self.name}  by {self.theorem}, {many(len(self.layers), 'layer')}, "
-            f"{many(self.positions, 'position')}, {many(self.vocabulary, 'token')}, {self.dtype}"
+            f"{self.architecture}  {self.name}  by {self.theorem}, {pluralize(len(self.layers), 'layer')}, "
+            f"{pluralize(self.positions, 'position')}, {pluralize(self.vocabulary, 'token')}, {self.dtype}"
         )
-        yield line("stream", many(len(self.coordinates), "signal"), names(_vectors(self.coordinates)))
+        yield format_diagram_line(
+            "stream", pluralize(len(self.coordinates), "signal"), names(_vectors(self.coordinates))
+        )
         for number, layer in enumerate(self.layers):
             label = f"layer {number}"
             for k, (name, writes) in enumerate(layer.heads):
-                yield line(label, f"attention  {k}: {name}", names(_vectors(writes)) or "nothing")
+                yield format_diagram_line(label, f"attention  {k}: {name}", names(_vectors(writes)) or "nothing")
                 label = ""
-            if layer.idle:
-                yield line(label, f"attention  idle: {span(layer.idle)}", "nothing")
+            if layer.idle_heads:
+                yield format_diagram_line(label, f"attention  idle: {format_range(layer.idle_heads)}", "nothing")
                 label = ""
             if layer.units:
-                kinds = [*dict.fromkeys(family(unit.split(":")[0]) for unit in layer.units)]
-                yield f"  {label:<10}feed-forward  {names(kinds)} ({many(len(layer.units), 'unit')})"
+                kinds = [*dict.fromkeys(vector_name(unit.split(":")[0]) for unit in layer.units)]
+                yield f"  {label:<10}feed-forward  {names(kinds)} ({pluralize(len(layer.units), 'unit')})"
         yield f"  correct in  {', '.join(self.dtypes) or 'no number format'}"
 
     def to_json(self) -> dict[str, object]:
@@ -81,12 +83,12 @@ class Mapped:
             "vocabulary": self.vocabulary,
             "layers": len(self.layers),
             "heads": sum(len(layer.heads) for layer in self.layers),
-            "idle_heads": [list(layer.idle) for layer in self.layers],
+            "idle_heads": [list(layer.idle_heads) for layer in self.layers],
             "coordinates": list(self.coordinates),
         }
 
 
-def read_map(folder: Path) -> Mapped | None:
+def read_map(folder: Path) -> ModelMap | None:
     """Read the map of an exported folder; None if it is not one.
 
     Verifies the digest of the map, if it has one; other files are not read.
@@ -94,29 +96,31 @@ def read_map(folder: Path) -> Mapped | None:
     Raises:
         SourceError: If the map cannot be read, or has changed.
     """
-    if not (folder / MARK).is_file():
+    if not (folder / MANIFEST_FILE).is_file():
         return None
-    facts = read_mark(folder)
+    facts = read_manifest(folder)
     if facts["format"] != "softmachine-map":
         return None
     try:
-        if "digests" in facts and facts["digests"][MARK] != digest(facts):
+        if "digests" in facts and facts["digests"][MANIFEST_FILE] != compute_digest(facts):
             raise ValueError("its digest differs, so it was changed after it was written")
-        return _mapped(present(facts))
+        return _parse_map(present(facts))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise SourceError(f"{MARK} is damaged: {type(error).__name__}: {error}", place=Place(str(folder))) from None
+        raise SourceError(
+            f"{MANIFEST_FILE} is damaged: {type(error).__name__}: {error}", place=SourceLocation(str(folder))
+        ) from None
 
 
-def _mapped(data: dict[str, Any]) -> Mapped:
+def _parse_map(data: dict[str, Any]) -> ModelMap:
     layers = tuple(
-        MappedLayer(
+        MapLayer(
             heads=tuple((str(head["name"]), tuple(map(str, head["writes"]))) for head in layer["heads"]),
             units=tuple(str(unit["name"]) for unit in layer["units"]),
-            idle=tuple(map(int, layer.get("idle_heads", ()))),
+            idle_heads=tuple(map(int, layer.get("idle_heads", ()))),
         )
         for layer in data["layers"]
     )
-    return Mapped(
+    return ModelMap(
         name=str(data["name"]),
         architecture=str(data["architecture"]),
         theorem=str(data["theorem"]),
@@ -130,4 +134,4 @@ def _mapped(data: dict[str, Any]) -> Mapped:
 
 
 def _vectors(names: tuple[str, ...]) -> list[str]:
-    return [*dict.fromkeys(map(family, names))]
+    return [*dict.fromkeys(map(vector_name, names))]

@@ -13,35 +13,35 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
 
-from softmachine.certify import certify_theorem
+from softmachine.certify import certify_theorem_program
 from softmachine.compiler.model import Model
 from softmachine.exports.folder import new_folder
 from softmachine.exports.manifest import (
-    MARK,
-    WEIGHTS,
-    content,
-    digest,
+    MANIFEST_FILE,
+    WEIGHTS_FILE,
+    compute_digest,
     present,
-    read_mark,
+    read_bytes,
+    read_manifest,
     require_digests,
-    seal,
-    verify,
+    verify_digests,
+    write_manifest,
 )
-from softmachine.exports.native_tensors import Array, Json, to_data, transformer_from
-from softmachine.languages.formats import source_from, source_text
+from softmachine.exports.native_tensors import Array, Json, deserialize_transformer, serialize_transformer
+from softmachine.languages.formats import deserialise_source, serialise_source
 from softmachine.languages.source import Source
-from softmachine.support.errors import Place, SoftmachineError, SourceError, UsageError
-from softmachine.support.files import write
+from softmachine.support.errors import SoftmachineError, SourceError, SourceLocation, UsageError
+from softmachine.support.files import write_file
 from softmachine.support.stored_names import present_theorem
-from softmachine.theorems import Theorem, theorem_named
-from softmachine.transformer.saved_features import FEATURES
+from softmachine.theorems import Theorem, get_theorem
+from softmachine.transformer.saved_features import STANDARD_FEATURES
 from softmachine.transformer.weights import Transformer
 
 FORMAT = "softmachine-transformer"
 VERSION = 2
-BARE = "softmachine-weights"
+WEIGHTS_FORMAT = "softmachine-weights"
 """The format of weights without a source."""
-DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError)
+DAMAGE_ERRORS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 """Exceptions that reading a modified file can raise."""
 
 
@@ -55,25 +55,25 @@ def save(model: Model, folder: Path, *, force: bool = False) -> None:
     from safetensors.numpy import save as to_bytes
 
     theorem = model.theorem
-    if theorem.codec_for(model.source, model.length) != model.codec:
+    if theorem.build_codec(model.source, model.context) != model.codec:
         raise UsageError(f"{model.name!r} cannot be saved: its codec is not that of {theorem.name}")
-    if problem := _foreign(model):
+    if problem := _vocabulary_problem(model):
         raise UsageError(f"{model.name!r} cannot be saved: {problem}")
-    names, tensors = to_data(model.weights)
-    proof = model.proof
+    names, tensors = serialize_transformer(model.weights)
+    proof = model.valid_certificate
     facts = {
         "format": FORMAT,
         "version": VERSION,
         "theorem": theorem.name,
-        "context": model.length,
+        "context": model.context,
         **({} if proof is None else {"certificate": proof.to_json()}),
         **({"notes": list(model.notes)} if model.notes else {}),
-        "source": written_source(model.source, theorem),
+        "source": serialize_source(model.source, theorem),
         "weights": names,
     }
     with new_folder(folder, force=force) as new:
-        write(new / WEIGHTS, to_bytes(tensors))
-        seal(new, facts)
+        write_file(new / WEIGHTS_FILE, to_bytes(tensors))
+        write_manifest(new, facts)
 
 
 def save_weights(transformer: Transformer, folder: Path, *, force: bool = False) -> None:
@@ -85,15 +85,15 @@ def save_weights(transformer: Transformer, folder: Path, *, force: bool = False)
     """
     from safetensors.numpy import save as to_bytes
 
-    names, tensors = to_data(transformer)
+    names, tensors = serialize_transformer(transformer)
     with new_folder(folder, force=force) as new:
-        write(new / WEIGHTS, to_bytes(tensors))
-        seal(new, {"format": BARE, "version": VERSION, "weights": names})
+        write_file(new / WEIGHTS_FILE, to_bytes(tensors))
+        write_manifest(new, {"format": WEIGHTS_FORMAT, "version": VERSION, "weights": names})
 
 
 def has_bare_weights(folder: Path) -> bool:
     """Whether a folder holds weights without a source."""
-    return bool(read_mark(folder)["format"] == BARE)
+    return bool(read_manifest(folder)["format"] == WEIGHTS_FORMAT)
 
 
 def load_weights(folder: Path) -> Transformer:
@@ -105,20 +105,20 @@ def load_weights(folder: Path) -> Transformer:
     if not has_bare_weights(folder):
         return load(folder).weights
     facts, tensors = _read(folder)
-    place = Place(str(folder / MARK))
+    place = SourceLocation(str(folder / MANIFEST_FILE))
     try:
-        return transformer_from(facts["weights"], tensors, FEATURES)
-    except DAMAGE as error:
+        return deserialize_transformer(facts["weights"], tensors, STANDARD_FEATURES)
+    except DAMAGE_ERRORS as error:
         raise SourceError(f"the saved weights are damaged: {type(error).__name__}: {error}", place=place) from None
 
 
-def _foreign(model: Model) -> str | None:
+def _vocabulary_problem(model: Model) -> str | None:
     """The difference between the tokens of a model and those of its theorem, if there is one.
 
     Builds the theorem's signals, which takes half the time of compiling. Weights are not compared: they may be edited.
     ``check`` compares the model's output with the interpreter.
     """
-    program = model.theorem.signals(model.codec, model.theorem.attention(None))
+    program = model.theorem.signals(model.codec, model.theorem.choose_attention(None))
     for what, found, right in (
         ("vocabulary is", model.weights.vocabulary, program.vocabulary),
         ("table of outputs is", model.weights.outputs, program.outputs),
@@ -135,11 +135,11 @@ def _difference(found: tuple[str, ...], right: tuple[str, ...]) -> str:
     return f"entry {place} is {pair[0]!r}, not {pair[1]!r}"
 
 
-def written_source(source: Source, theorem: Theorem) -> dict[str, str] | None:
+def serialize_source(source: Source, theorem: Theorem) -> dict[str, str] | None:
     """The source as text; None if the theorem is about this source only."""
     if source == theorem.source:
         return None
-    return {"language": source.language, "name": source.name, "text": source_text(source)}
+    return {"language": source.language, "name": source.name, "text": serialise_source(source)}
 
 
 def load(folder: Path) -> Model:
@@ -150,7 +150,7 @@ def load(folder: Path) -> Model:
     Raises:
         SourceError: If the folder does not hold a complete model of a supported version; the message names the file.
     """
-    place = Place(str(folder / MARK))
+    place = SourceLocation(str(folder / MANIFEST_FILE))
     if has_bare_weights(folder):
         raise SourceError(
             "the folder holds weights without a source, so there is no reference to run or check them against",
@@ -160,11 +160,11 @@ def load(folder: Path) -> Model:
     facts, tensors = _read(folder)
     try:
         model = _model(present(facts), tensors)
-        problem = _foreign(model)
+        problem = _vocabulary_problem(model)
     except SoftmachineError as error:
         at = replace(error.place, source=place.source) if error.place else place
         raise SourceError(error.message, place=at, hint=error.hint) from None
-    except DAMAGE as error:
+    except DAMAGE_ERRORS as error:
         raise SourceError(f"the saved model is damaged: {type(error).__name__}: {error}", place=place) from None
     if problem:
         raise SourceError(f"the saved model is damaged: {problem}", place=place)
@@ -176,42 +176,44 @@ def _read(folder: Path) -> tuple[Json, Mapping[str, Array]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes
 
-    place = Place(str(folder / MARK))
-    weights, facts = content(folder, WEIGHTS), read_mark(folder)
+    place = SourceLocation(str(folder / MANIFEST_FILE))
+    weights, facts = read_bytes(folder, WEIGHTS_FILE), read_manifest(folder)
     name, version = facts["format"], facts.get("version")
     if name in ("softmachine-map", "softmachine-set"):
         _refuse_export(folder, facts)
-    if name not in (FORMAT, BARE) or type(version) is not int or version != VERSION:
+    if name not in (FORMAT, WEIGHTS_FORMAT) or type(version) is not int or version != VERSION:
         raise SourceError(f"format {name!r} version {version!r} is not supported", place=place)
-    require_digests(folder, facts, {WEIGHTS: sha256(weights).hexdigest(), MARK: digest(facts)})
+    require_digests(folder, facts, {WEIGHTS_FILE: sha256(weights).hexdigest(), MANIFEST_FILE: compute_digest(facts)})
     try:
         return facts, from_bytes(weights)
     except (SafetensorError, ValueError, KeyError) as error:
-        raise SourceError(f"{WEIGHTS} is damaged: {error}", place=Place(str(folder / WEIGHTS))) from None
+        raise SourceError(
+            f"{WEIGHTS_FILE} is damaged: {error}", place=SourceLocation(str(folder / WEIGHTS_FILE))
+        ) from None
 
 
 def _refuse_export(folder: Path, facts: Json) -> NoReturn:
     """Refuse an exported folder, after verifying its digests."""
     known = "digests" in facts
     if known:
-        verify(folder, facts)
+        verify_digests(folder, facts)
     intact = "all of its files are unchanged; " if known else ""
     raise SourceError(
         "this folder was written by `softmachine export`; softmachine cannot run it",
-        place=Place(str(folder)),
+        place=SourceLocation(str(folder)),
         hint=f"{intact}its README.md explains how to use it",
     )
 
 
 def _model(facts: Json, tensors: Mapping[str, Array]) -> Model:
     """Build the model from the facts and the tensors."""
-    theorem, source = made_from(str(facts["theorem"]), facts["source"])
+    theorem, source = load_theorem_and_source(str(facts["theorem"]), facts["source"])
     certificate = facts.get("certificate")
     length = _length(facts["context"])
     certified = _length(facts.get("certified") if certificate is None else certificate["length"])
-    weights = transformer_from(facts["weights"], tensors, (*FEATURES, *theorem.features))
+    weights = deserialize_transformer(facts["weights"], tensors, (*STANDARD_FEATURES, *theorem.features))
     notes = _notes(facts.get("notes", []))
-    model = Model(weights, theorem.codec_for(source, length), theorem, length, notes=notes)
+    model = Model(weights, theorem.build_codec(source, length), theorem, length, notes=notes)
     return model if certified is None else _with_certificate(model, certified, certificate)
 
 
@@ -226,11 +228,11 @@ def _with_certificate(model: Model, length: int, stored: Json | None) -> Model:
     Raises:
         SourceError: If the recomputed certificate does not hold or differs.
     """
-    proof = certify_theorem(model, length, None if stored is None else stored["sharpness"])
+    proof = certify_theorem_program(model, length, None if stored is None else stored["sharpness"])
     model = replace(model, certificate=proof)
     facts = proof.to_json()
     claims = {} if stored is None else {key: stored[key] for key in ("length", "sharpness", "digests", "holds")}
-    if model.proof is None or any(facts[key] != claim for key, claim in claims.items()):
+    if model.valid_certificate is None or any(facts[key] != claim for key, claim in claims.items()):
         raise SourceError(
             f"the folder states that softmax is certified up to length {length:,}, but recomputing the certificate of "
             "these weights does not confirm it",
@@ -239,22 +241,22 @@ def _with_certificate(model: Model, length: int, stored: Json | None) -> Model:
     return model
 
 
-def made_from(name: str, written: Mapping[str, str] | None) -> tuple[Theorem, Source]:
-    """The theorem of a stored name, and the source that :func:`written_source` stored.
+def load_theorem_and_source(name: str, stored: Mapping[str, str] | None) -> tuple[Theorem, Source]:
+    """The theorem of a stored name, and the source that :func:`serialize_source` stored.
 
     Raises:
         SourceError: If one of them is unknown.
         ValueError: If they do not belong together.
     """
-    theorem = theorem_named(present_theorem(name))
+    theorem = get_theorem(present_theorem(name))
     if theorem is None:
         raise SourceError(f"unknown theorem {name!r}, by which the model was compiled")
-    if written is None:
+    if stored is None:
         if isinstance(theorem.source, type):
             raise ValueError("there is no source")
         source: Source = theorem.source
     else:
-        source = source_from(*(str(written[key]) for key in ("language", "name", "text")))
+        source = deserialise_source(*(str(stored[key]) for key in ("language", "name", "text")))
     if not theorem.applies_to(source):
         raise ValueError(f"{theorem.name} is not about {source.name!r}")
     return theorem, source

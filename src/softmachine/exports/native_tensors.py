@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.exports.manifest import WEIGHTS
+from softmachine.exports.manifest import WEIGHTS_FILE
 from softmachine.support.errors import UsageError
 from softmachine.support.stored_names import present_head
-from softmachine.transformer.attention import Choice, Mask, Weighting
+from softmachine.transformer.attention import AttentionKind, Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
-from softmachine.transformer.saved_features import from_json, to_json
+from softmachine.transformer.saved_features import feature_from_json, feature_to_json
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 Array = NDArray[np.integer]
@@ -26,7 +26,7 @@ Json = dict[str, Any]
 """A JSON object."""
 
 
-def to_data(transformer: Transformer) -> tuple[Json, dict[str, Array]]:
+def serialize_transformer(transformer: Transformer) -> tuple[Json, dict[str, Array]]:
     """Serialise a transformer: the names as JSON data, and the tensors.
 
     Raises:
@@ -50,13 +50,13 @@ class _Writer:
             "name": transformer.name,
             "vocabulary": transformer.vocabulary,
             "coordinates": transformer.coordinates,
-            "features": [to_json(feature) for feature in transformer.features],
+            "features": [feature_to_json(feature) for feature in transformer.features],
             "blocks": [self.block(f"blocks.{b}", block) for b, block in enumerate(transformer.blocks)],
             "outputs": transformer.outputs,
         }
 
     def block(self, at: str, block: Block) -> Json:
-        repeats = to_json(block.repeats) if isinstance(block.repeats, Feature) else block.repeats
+        repeats = feature_to_json(block.repeats) if isinstance(block.repeats, Feature) else block.repeats
         layers = [self.layer(f"{at}.layers.{d}", layer) for d, layer in enumerate(block.layers)]
         return {"name": block.name, "repeats": repeats, "layers": layers}
 
@@ -75,9 +75,9 @@ class _Writer:
         return {
             "name": head.name,
             "mask": str(head.mask),
-            "weighting": str(head.weighting.choice),
-            "scale": to_json(scale) if isinstance(scale, Feature) else str(scale),
-            "bias": to_json(head.bias) if head.bias else None,
+            "weighting": str(head.weighting.kind),
+            "scale": feature_to_json(scale) if isinstance(scale, Feature) else str(scale),
+            "bias": feature_to_json(head.bias) if head.bias else None,
         }
 
     def affine(self, name: str, affine: AffineMap) -> None:
@@ -99,7 +99,7 @@ class _Writer:
             raise UsageError(message) from None
 
 
-def transformer_from(
+def deserialize_transformer(
     data: Json, tensors: Mapping[str, Array], features: tuple[type[Feature | Relation], ...]
 ) -> Transformer:
     """Build a transformer from data and tensors, with features of these classes; every tensor must be used.
@@ -110,7 +110,7 @@ def transformer_from(
     reader = _Reader(tensors, features)
     transformer = reader.transformer(data)
     if reader.tensors:
-        raise ValueError(f"{WEIGHTS} has an unexpected tensor {min(reader.tensors)}")
+        raise ValueError(f"{WEIGHTS_FILE} has an unexpected tensor {min(reader.tensors)}")
     return transformer
 
 
@@ -170,7 +170,7 @@ class _Reader:
             value=value,
             output=self.matrix(f"{at}.output", self.width, len(value.bias)),
             mask=Mask(data["mask"]),
-            weighting=Weighting(Choice(data["weighting"]), self.scale(data["scale"])),
+            weighting=Weighting(AttentionKind(data["weighting"]), self.scale(data["scale"])),
             bias=None if data["bias"] is None else self.relation(data["bias"]),
         )
 
@@ -178,30 +178,30 @@ class _Reader:
         """An affine map; by default, its number of rows is the length of its bias."""
         bias = tuple(self.numbers(f"{name}.bias"))
         if rows not in (None, len(bias)):
-            raise ValueError(f"{WEIGHTS}: {name}.bias has {len(bias)} numbers, not {rows}")
+            raise ValueError(f"{WEIGHTS_FILE}: {name}.bias has {len(bias)} numbers, not {rows}")
         return AffineMap(self.matrix(f"{name}.weight", len(bias), columns), bias)
 
     def matrix(self, name: str, rows: int, columns: int) -> Matrix:
         shape = tuple(self.integers(f"{name}.shape"))
         if shape != (rows, columns):
-            raise ValueError(f"{WEIGHTS}: {name} has shape {shape}, not {(rows, columns)}")
+            raise ValueError(f"{WEIGHTS_FILE}: {name} has shape {shape}, not {(rows, columns)}")
         index = self.take(f"{name}.index", 2)
         if (index < 0).any() or (index >= [rows, columns]).any():
-            raise ValueError(f"{WEIGHTS}: {name} has entries outside of its shape")
+            raise ValueError(f"{WEIGHTS_FILE}: {name} has entries outside of its shape")
         filled: list[dict[int, Fraction]] = [{} for _ in range(rows)]
         values = self.numbers(name)
         if len(index) != len(values):
-            raise ValueError(f"{WEIGHTS}: {name} has {len(index)} indices for {len(values)} numbers")
+            raise ValueError(f"{WEIGHTS_FILE}: {name} has {len(index)} indices for {len(values)} numbers")
         for (r, c), value in zip(index.tolist(), values, strict=True):
             filled[r][c] = value
         if sum(map(len, filled)) != len(index):
-            raise ValueError(f"{WEIGHTS}: {name} has two entries at one index")
+            raise ValueError(f"{WEIGHTS_FILE}: {name} has two entries at one index")
         return Matrix.of(filled, columns)
 
     def numbers(self, name: str) -> list[Fraction]:
         above, below = self.integers(f"{name}.numerator"), self.integers(f"{name}.denominator")
         if len(above) != len(below) or 0 in below:
-            raise ValueError(f"{WEIGHTS}: the numerators and denominators of {name} are not those of fractions")
+            raise ValueError(f"{WEIGHTS_FILE}: the numerators and denominators of {name} are not those of fractions")
         return list(map(Fraction, above, below))
 
     def integers(self, name: str) -> list[int]:
@@ -210,21 +210,23 @@ class _Reader:
     def take(self, name: str, dimensions: int) -> Array:
         """Remove and return an integer tensor: a list of integers, or of pairs."""
         if name not in self.tensors:
-            raise ValueError(f"{WEIGHTS} has no {name}")
+            raise ValueError(f"{WEIGHTS_FILE} has no {name}")
         array = self.tensors.pop(name)
         if array.ndim != dimensions or array.dtype.kind not in "iu" or (dimensions == 2 and array.shape[1] != 2):
-            raise ValueError(f"{WEIGHTS}: {name} is not a list of {'pairs of ' if dimensions == 2 else ''}integers")
+            raise ValueError(
+                f"{WEIGHTS_FILE}: {name} is not a list of {'pairs of ' if dimensions == 2 else ''}integers"
+            )
         return array
 
     def feature(self, data: object) -> Feature:
-        found = from_json(data, self.features)
+        found = feature_from_json(data, self.features)
         if not isinstance(found, Feature):
             raise TypeError(f"{found} is not a position feature")
         _ = found.at(1, 1), found.name  # raises if the parameters are invalid
         return found
 
     def relation(self, data: object) -> Relation:
-        found = from_json(data, self.features)
+        found = feature_from_json(data, self.features)
         if not isinstance(found, Relation):
             raise TypeError(f"{found} is not a relation between positions")
         _ = found.at(0, 1), found.name

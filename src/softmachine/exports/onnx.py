@@ -14,45 +14,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.compiler.model import Model
-from softmachine.exports.formats import StockFormat
-from softmachine.exports.hf_checkpoint import needing
-from softmachine.exports.lowered_model import Affine, Array, Lowered, LoweredHead, most_heads
+from softmachine.exports.formats import ExportFormat
+from softmachine.exports.hf_checkpoint import make_library_check
+from softmachine.exports.lowered_model import Array, DenseAffine, LoweredHead, LoweredTransformer, max_heads
 from softmachine.exports.lowering import lower
-from softmachine.exports.model_card import SEPARATED, Manual
-from softmachine.exports.prompt_format import Dialogue
-from softmachine.exports.tensors import SAMPLING_GAIN, Placed
-from softmachine.exports.verification import Hearing, Verification
-from softmachine.exports.writer import Filled
-from softmachine.support.files import write
-from softmachine.support.progress import Tell, told
+from softmachine.exports.model_card import SPACES_REQUIRED, CardTexts
+from softmachine.exports.prompt_format import PromptFormat
+from softmachine.exports.tensors import SAMPLING_GAIN, ArchitectureTensors
+from softmachine.exports.verification import ExpectedAnswers, Verification
+from softmachine.exports.writer import WrittenModel
+from softmachine.support.files import write_file
+from softmachine.support.progress import ProgressCallback, with_progress
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
 OPSET = 17
 DTYPES = ("float32", "float64")
-FILE = "model.onnx"
-UNSEEN = -1e30
+MODEL_FILE = "model.onnx"
+MASKED_SCORE = -1e30
 
 
-def fill(compiled: Model, folder: Path, length: int, dtype: str, prompt_format: Dialogue, tell: Tell) -> Filled:
+def write_model(
+    compiled: Model, folder: Path, length: int, dtype: str, prompt_format: PromptFormat, progress: ProgressCallback
+) -> WrittenModel:
     """Write ``model.onnx`` to a folder, and verify it with onnxruntime; see :data:`.writing.Fill`."""
-    tell("placing the weights")
-    model = lower(compiled, length, ahead=not prompt_format.decodes and not compiled.weights.causal)
-    graph = _Graph(model, dtype)
-    write(folder / FILE, graph.proto().SerializeToString())
-    manual = Manual(
+    progress("placing the weights")
+    model = lower(compiled, length, bidirectional=not prompt_format.is_decoder and not compiled.weights.is_causal)
+    graph = _GraphBuilder(model, dtype)
+    write_file(folder / MODEL_FILE, graph.build_model().SerializeToString())
+    manual = CardTexts(
         library="onnx",
-        form="an ONNX graph",
-        sample=_READ + (_GENERATE if prompt_format.decodes else _ANSWER),
-        generates=prompt_format.decodes,
-        adds="The code above adds",
-        notes=f"{SEPARATED} The code above rejects text that is not in the vocabulary, and inputs that are too long.",
+        kind="an ONNX graph",
+        usage_template=_READ + (_GENERATE if prompt_format.is_decoder else _ANSWER),
+        is_autoregressive=prompt_format.is_decoder,
+        special_tokens_intro="The code above adds",
+        notes=f"{SPACES_REQUIRED} The code above rejects text that is not in the vocabulary, and inputs that are too "
+        f"long.",
     )
-    placed = Placed("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0, model.width, most_heads(model))
+    placed = ArchitectureTensors("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0, model.width, max_heads(model))
     size = sum(int(weight.size) for weight in graph.weights.values())
-    verified = (_verified(folder / FILE, model, prompt_format, dtype, tell),)
-    return Filled(placed, "ONNX", verified, size, 0, manual)
+    verified = (_verify(folder / MODEL_FILE, model, prompt_format, dtype, progress),)
+    return WrittenModel(placed, "ONNX", verified, size, 0, manual)
 
 
 _READ = """\
@@ -102,10 +105,10 @@ answers = [facts["labels"][k] for k in logits(ids).argmax(-1)]
 """
 
 
-class _Graph:
+class _GraphBuilder:
     """Builder of the graph: nodes and weights, layer by layer."""
 
-    def __init__(self, model: Lowered, dtype: str) -> None:
+    def __init__(self, model: LoweredTransformer, dtype: str) -> None:
         self.model, self.dtype = model, np.dtype(dtype)
         self.nodes: list[NodeProto] = []
         self.weights: dict[str, NDArray[np.float64 | np.float32 | np.int64]] = {}
@@ -113,82 +116,84 @@ class _Graph:
 
     def _build(self) -> None:
         model = self.model
-        self.weight("embedding", model.embedding)
-        self.weight("positions", model.positions)
-        one, zero = self.integers("one", [1]), self.integers("zero", [0])
+        self.add_weight("embedding", model.embedding)
+        self.add_weight("positions", model.positions)
+        one, zero = self.add_integers("one", [1]), self.add_integers("zero", [0])
         # Position ids count the unmasked tokens.
-        self.node("CumSum", ["attention_mask", self.integers("axis 1", 1)], "counted")
-        self.node("Sub", ["counted", one], "shifted")
-        self.node("Max", ["shifted", zero], "position_ids")
-        self.node("Gather", ["embedding", "input_ids"], "embedded", axis=0)
-        self.node("Gather", ["positions", "position_ids"], "placed", axis=0)
-        self.node("Add", ["embedded", "placed"], "stream")
+        self.add_node("CumSum", ["attention_mask", self.add_integers("axis 1", 1)], "counted")
+        self.add_node("Sub", ["counted", one], "shifted")
+        self.add_node("Max", ["shifted", zero], "position_ids")
+        self.add_node("Gather", ["embedding", "input_ids"], "embedded", axis=0)
+        self.add_node("Gather", ["positions", "position_ids"], "placed", axis=0)
+        self.add_node("Add", ["embedded", "placed"], "stream")
         self._mask()
         stream = "stream"
         for depth, layer in enumerate(model.layers):
             before = stream
             for h, head in enumerate(layer.heads):
-                stream = self.head(f"layer {depth} head {h}", head, before, stream)
+                stream = self.add_head(f"layer {depth} head {h}", head, before, stream)
             if layer.units or layer.second.bias.any():
-                units = self.affine(f"layer {depth} units", layer.first, stream)
-                active = self.node("Relu", [units], f"layer {depth} active")
-                added = self.affine(f"layer {depth} output", layer.second, active)
-                stream = self.node("Add", [stream, added], f"stream {depth + 1}")
+                units = self.add_affine(f"layer {depth} units", layer.first, stream)
+                active = self.add_node("Relu", [units], f"layer {depth} active")
+                added = self.add_affine(f"layer {depth} output", layer.second, active)
+                stream = self.add_node("Add", [stream, added], f"stream {depth + 1}")
             else:
-                stream = self.node("Identity", [stream], f"stream {depth + 1}")
-        logits = self.affine("unembedding", model.unembedding.times(SAMPLING_GAIN), stream)
-        self.node("Identity", [logits], "logits")
+                stream = self.add_node("Identity", [stream], f"stream {depth + 1}")
+        logits = self.add_affine("unembedding", model.unembedding.scaled_by(SAMPLING_GAIN), stream)
+        self.add_node("Identity", [logits], "logits")
 
     def _mask(self) -> None:
         """The attention mask, added to scores: a large negative number at padding and, in a decoder, where j > i."""
-        self.node("Cast", ["attention_mask"], "there flat", to=_BOOL)
-        self.node("Unsqueeze", ["there flat", self.integers("axes 1 too", [1])], "there")
+        self.add_node("Cast", ["attention_mask"], "there flat", to=_BOOL)
+        self.add_node("Unsqueeze", ["there flat", self.add_integers("axes 1 too", [1])], "there")
         visible = "there"
         if self.model.causal:
-            self.node("Shape", ["input_ids"], "shape")
-            self.node("Gather", ["shape", self.integers("index 1", 1)], "sequence length", axis=0)
-            self.node("Range", [self.integers("from", 0), "sequence length", self.integers("by", 1)], "range")
-            self.node("Unsqueeze", ["range", self.integers("axes 0", [0])], "keys")
-            self.node("Unsqueeze", ["range", self.integers("axes 1", [1])], "queries")
-            self.node("LessOrEqual", ["keys", "queries"], "past")
-            visible = self.node("And", ["past", "there"], "visible")
-        self.node("Where", [visible, self.weight("seen", 0.0), self.weight("unseen", UNSEEN)], "mask")
+            self.add_node("Shape", ["input_ids"], "shape")
+            self.add_node("Gather", ["shape", self.add_integers("index 1", 1)], "sequence length", axis=0)
+            self.add_node(
+                "Range", [self.add_integers("from", 0), "sequence length", self.add_integers("by", 1)], "range"
+            )
+            self.add_node("Unsqueeze", ["range", self.add_integers("axes 0", [0])], "keys")
+            self.add_node("Unsqueeze", ["range", self.add_integers("axes 1", [1])], "queries")
+            self.add_node("LessOrEqual", ["keys", "queries"], "past")
+            visible = self.add_node("And", ["past", "there"], "visible")
+        self.add_node("Where", [visible, self.add_weight("seen", 0.0), self.add_weight("unseen", MASKED_SCORE)], "mask")
 
-    def head(self, name: str, head: LoweredHead, before: str, stream: str) -> str:
+    def add_head(self, name: str, head: LoweredHead, before: str, stream: str) -> str:
         """One head: reads the stream before the layer, and adds to the stream after the previous head."""
-        value = self.affine(f"{name} value", head.value, before)
+        value = self.add_affine(f"{name} value", head.value, before)
         scores = "mask"
         if len(head.query.bias):
-            query = self.affine(f"{name} query", head.query, before)
-            key = self.affine(f"{name} key", head.key, before)
-            keys = self.node("Transpose", [key], f"{name} keys", perm=[0, 2, 1])
-            products = self.node("MatMul", [query, keys], f"{name} products")
-            scores = self.node("Add", [products, "mask"], f"{name} scores")
-        weights = self.node("Softmax", [scores], f"{name} weights", axis=-1)
-        found = self.node("MatMul", [weights, value], f"{name} found")
-        added = self.node("MatMul", [found, self.weight(f"{name} output", head.output.T)], f"{name} added")
-        return self.node("Add", [stream, added], f"{name} stream")
+            query = self.add_affine(f"{name} query", head.query, before)
+            key = self.add_affine(f"{name} key", head.key, before)
+            keys = self.add_node("Transpose", [key], f"{name} keys", perm=[0, 2, 1])
+            products = self.add_node("MatMul", [query, keys], f"{name} products")
+            scores = self.add_node("Add", [products, "mask"], f"{name} scores")
+        weights = self.add_node("Softmax", [scores], f"{name} weights", axis=-1)
+        found = self.add_node("MatMul", [weights, value], f"{name} found")
+        added = self.add_node("MatMul", [found, self.add_weight(f"{name} output", head.output.T)], f"{name} added")
+        return self.add_node("Add", [stream, added], f"{name} stream")
 
-    def affine(self, name: str, affine: Affine, of: str) -> str:
-        weight, bias = self.weight(f"{name} weight", affine.weight.T), self.weight(f"{name} bias", affine.bias)
-        product = self.node("MatMul", [of, weight], f"{name} product")
-        return self.node("Add", [product, bias], name)
+    def add_affine(self, name: str, affine: DenseAffine, of: str) -> str:
+        weight, bias = self.add_weight(f"{name} weight", affine.weight.T), self.add_weight(f"{name} bias", affine.bias)
+        product = self.add_node("MatMul", [of, weight], f"{name} product")
+        return self.add_node("Add", [product, bias], name)
 
-    def weight(self, name: str, value: Array | float) -> str:
+    def add_weight(self, name: str, value: Array | float) -> str:
         self.weights[name] = np.asarray(value, dtype=self.dtype, order="C")
         return name
 
-    def integers(self, name: str, value: int | Sequence[int]) -> str:
+    def add_integers(self, name: str, value: int | Sequence[int]) -> str:
         self.weights[name] = np.array(value, dtype=np.int64)
         return name
 
-    def node(self, kind: str, inputs: Sequence[str], output: str, **attributes: int | Sequence[int]) -> str:
+    def add_node(self, kind: str, inputs: Sequence[str], output: str, **attributes: int | Sequence[int]) -> str:
         from onnx import helper
 
         self.nodes.append(helper.make_node(kind, list(inputs), [output], name=output, **attributes))
         return output
 
-    def proto(self) -> ModelProto:
+    def build_model(self) -> ModelProto:
         """The ONNX model."""
         import onnx
         from onnx import TensorProto, helper, numpy_helper
@@ -210,19 +215,23 @@ _BOOL = 9
 """``TensorProto.BOOL``."""
 
 
-def _verified(file: Path, model: Lowered, prompt_format: Dialogue, dtype: str, tell: Tell) -> Verification:
+def _verify(
+    file: Path, model: LoweredTransformer, prompt_format: PromptFormat, dtype: str, progress: ProgressCallback
+) -> Verification:
     """Compare the logits of onnxruntime with the expected outputs, one sample at a time, with teacher forcing."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    hearing, failure, margin, longest = Hearing(model, prompt_format, dtype), None, float("inf"), 0
-    for sample in told(prompt_format.samples, f"verifying in {dtype}: input", tell):
-        batch = np.array([hearing.sequence(sample)])
+    hearing, failure, margin, longest = ExpectedAnswers(model, prompt_format, dtype), None, float("inf"), 0
+    for sample in with_progress(prompt_format.samples, f"verifying in {dtype}: input", progress):
+        batch = np.array([hearing.input_ids(sample)])
         (logits,) = session.run(["logits"], {"input_ids": batch, "attention_mask": np.ones_like(batch)})
-        wrong, smallest = hearing.judged(sample, logits[0])
+        wrong, smallest = hearing.compare_logits(sample, logits[0])
         failure, margin, longest = failure or wrong, min(margin, smallest), max(longest, batch.size)
-    return hearing.summary(longest, margin / SAMPLING_GAIN, failure)
+    return hearing.summarise(longest, margin / SAMPLING_GAIN, failure)
 
 
-_LIBRARIES = needing(("onnx", "onnx"), ("onnxruntime", "onnx"))
-EXPORT_FORMAT = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=_LIBRARIES, rank=7)
+_LIBRARIES = make_library_check(("onnx", "onnx"), ("onnxruntime", "onnx"))
+EXPORT_FORMAT = ExportFormat(
+    "onnx", "ONNX, for onnxruntime", write_model, DTYPES, supports_encoders=True, check_libraries=_LIBRARIES, rank=7
+)

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from itertools import islice
 
 from softmachine.compiler.model import Model
-from softmachine.exports.sequence_length import too_long, words_that_fit
+from softmachine.exports.sequence_length import iterate_fitting_inputs, make_no_input_fits_error
 from softmachine.languages.source import Source
 from softmachine.support.errors import InputError, UsageError
 from softmachine.theorems.codec import AnsweringCodec, Codec, DecoderCodec, Interface
 
-MOST_TOKENS = 2048
+MAX_COMPARED_TOKENS = 2048
 """Longer runs are compared up to this many tokens."""
-ENOUGH_TOKENS = 4096
+MIN_COMPARED_TOKENS = 4096
 """Samples are added until this many tokens are to be compared."""
 
 
 @dataclass(frozen=True)
-class Sample:
+class TestInput:
     """A prompt with its expected output.
 
     Args:
@@ -30,14 +30,14 @@ class Sample:
         ends: Whether the run ends with the last of them.
     """
 
-    word: str
+    input: str
     prompt: tuple[str, ...]
     expected: tuple[str | None, ...]
-    ends: bool
+    is_complete: bool
 
 
 @dataclass(frozen=True)
-class Dialogue:
+class PromptFormat:
     """Prompt format of a model, with test inputs.
 
     Args:
@@ -53,61 +53,61 @@ class Dialogue:
 
     prefix: tuple[str, ...]
     suffix: tuple[str, ...]
-    stops: tuple[str, ...]
-    decodes: bool
-    samples: tuple[Sample, ...]
+    stop_tokens: tuple[str, ...]
+    is_decoder: bool
+    samples: tuple[TestInput, ...]
     alphabet: tuple[str, ...]
-    only: int | None = None
+    fixed_length: int | None = None
     interface: Interface | None = None
 
-    def symbols(self, prompt: Sequence[str]) -> tuple[str, ...]:
+    def strip_affixes(self, prompt: Sequence[str]) -> tuple[str, ...]:
         """The prompt without prefix and suffix."""
         return tuple(prompt[len(self.prefix) : len(prompt) - len(self.suffix)])
 
-    def letters(self, spelled: Mapping[str, str]) -> str:
+    def unspaced_alphabet(self, spelled: Mapping[str, str]) -> str:
         """The concatenated spellings of all symbols if inputs can be written without spaces, else "".
 
         This needs symbols of one character each, and no other token spelled with only these characters.
         """
         texts = [spelled[symbol] for symbol in self.alphabet]
-        inputs = {symbol for sample in self.samples for symbol in self.symbols(sample.prompt)}
+        inputs = {symbol for sample in self.samples for symbol in self.strip_affixes(sample.prompt)}
         single = inputs <= {*self.alphabet} and all(len(text) == 1 for text in texts)
         unique = not any(len(text) > 1 and {*text} <= {*texts} for text in spelled.values())
         return "".join(texts) if single and unique else ""
 
 
-def dialogue_of(model: Model, words: Iterable[Sequence[str]], length: int) -> Dialogue:
+def build_prompt_format(model: Model, inputs: Iterable[Sequence[str]], length: int) -> PromptFormat:
     """The prompt format and the samples of a model; words that do not fit in ``length`` positions are left out."""
     codec, outputs = model.codec, model.weights.outputs
     if not isinstance(codec, AnsweringCodec | DecoderCodec):
         raise UsageError(f"{model.name!r} cannot be exported: its codec does not define expected outputs")
     decodes = isinstance(codec, DecoderCodec)
     if isinstance(codec, DecoderCodec):
-        stops, interface = tuple(token for token in outputs if codec.stops(token)), None
+        stops, interface = tuple(token for token in outputs if codec.is_stop_token(token)), None
     else:
         stops, interface = outputs, codec.interface()
     named = len(interface.inputs) if interface else 0
-    prefix, suffix = _around(codec, length, named)
-    samples: list[Sample] = []
-    for sample in (_sample(codec, tuple(word), length) for word in words):
+    prefix, suffix = _find_affixes(codec, length, named)
+    samples: list[TestInput] = []
+    for sample in (_sample(codec, tuple(word), length) for word in inputs):
         if sample is not None:
             samples.append(sample)
-        if sum(len(sample.expected) for sample in samples) > ENOUGH_TOKENS:
+        if sum(len(sample.expected) for sample in samples) > MIN_COMPARED_TOKENS:
             break
     if not samples:
-        raise too_long(model.name, codec, length)
-    lengths = [len(word) for word in islice(words_that_fit(codec, length), 2)]
+        raise make_no_input_fits_error(model.name, codec, length)
+    lengths = [len(word) for word in islice(iterate_fitting_inputs(codec, length), 2)]
     only = named or (lengths[0] if codec.alphabet and len(lengths) == 1 else None)
     alphabet = codec.alphabet if interface is None else interface.symbols
-    return Dialogue(prefix, suffix, stops, decodes, tuple(samples), alphabet, only, interface)
+    return PromptFormat(prefix, suffix, stops, decodes, tuple(samples), alphabet, only, interface)
 
 
-def _around(codec: Codec[Source], length: int, named: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _find_affixes(codec: Codec[Source], length: int, named: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The prefix and the suffix of every prompt; empty if they depend on the input.
 
     If inputs are ``named``, every prompt begins with that many symbols.
     """
-    words = list(islice(words_that_fit(codec, length), 3))
+    words = list(islice(iterate_fitting_inputs(codec, length), 3))
     if not words:
         return (), ()
     if named:
@@ -118,8 +118,8 @@ def _around(codec: Codec[Source], length: int, named: int) -> tuple[tuple[str, .
     # Two words that differ everywhere; for an alphabet of one symbol, the empty word and another.
     other = codec.alphabet[1:2] * len(word) if len(codec.alphabet) > 1 else words[0]
     one, two = codec.prompt(word).tokens, codec.prompt(other).tokens
-    before = _agreeing(one, two)
-    after = _agreeing(one[before:][::-1], two[before:][::-1])
+    before = _common_prefix_length(one, two)
+    after = _common_prefix_length(one[before:][::-1], two[before:][::-1])
     prefix, suffix = one[:before], one[len(one) - after :]
     prompts = [(word, codec.prompt(word).tokens) for word in (other, *words)]
     if any(prompt != (*prefix, *prompt[before : before + len(word)], *suffix) for word, prompt in prompts):
@@ -127,21 +127,21 @@ def _around(codec: Codec[Source], length: int, named: int) -> tuple[tuple[str, .
     return prefix, suffix
 
 
-def _agreeing(one: Sequence[str], two: Sequence[str]) -> int:
+def _common_prefix_length(one: Sequence[str], two: Sequence[str]) -> int:
     """The length of the longest common prefix."""
     return next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
-def _sample(codec: Codec[Source], word: tuple[str, ...], length: int) -> Sample | None:
+def _sample(codec: Codec[Source], word: tuple[str, ...], length: int) -> TestInput | None:
     try:
         prompt = codec.prompt(word).tokens
     except InputError:
         return None
     if len(prompt) > length:
         return None
-    text, expected = codec.text_of(word), codec.expected(word, MOST_TOKENS)
+    text, expected = codec.format_input(word), codec.expected(word, MAX_COMPARED_TOKENS)
     if not isinstance(codec, DecoderCodec):
-        return Sample(text, prompt, tuple(expected), ends=True)
+        return TestInput(text, prompt, tuple(expected), is_complete=True)
     output = tuple(islice(expected, max(length - len(prompt), 0)))  # the run may be infinite
-    ends = bool(output) and output[-1] is not None and codec.stops(output[-1])
-    return Sample(text, prompt, output, ends)
+    ends = bool(output) and output[-1] is not None and codec.is_stop_token(output[-1])
+    return TestInput(text, prompt, output, ends)

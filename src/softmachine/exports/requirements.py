@@ -11,31 +11,31 @@ from softmachine.theorems.codec import DecoderCodec
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Transformer
 
-MOST_LAYERS = 512
+MAX_LAYERS = 512
 """The largest number of layers, with loops unrolled."""
-MOST_POSITIONS = 1 << 20
+MAX_POSITIONS = 1 << 20
 """The largest number of positions of a checkpoint."""
-MOST_TABLED = 1024
+MAX_TABLE_POSITIONS = 1024
 """The largest number of positions if scores need a table of all pairs of positions, or the length is computed."""
 
-WHOLE = "the norms of an exported model apply to the whole stream, not to a part of it"
+PARTIAL_NORM_REASON = "the norms of an exported model apply to the whole stream, not to a part of it"
 """Why a layer norm of several numbers cannot be exported."""
 
 
 def require_length(length: int) -> None:
     """Check that a number of positions is possible."""
-    if not 1 <= length <= MOST_POSITIONS:
-        hint = f"choose 1 to {MOST_POSITIONS:,}"
+    if not 1 <= length <= MAX_POSITIONS:
+        hint = f"choose 1 to {MAX_POSITIONS:,}"
         raise UsageError(f"a model with {length} positions cannot be written", hint=hint)
 
 
-def require_tabled(transformer: Transformer, positions: int, why: str) -> None:
+def require_table_size(transformer: Transformer, positions: int, why: str) -> None:
     """Check that a table of all pairs of positions is not too large."""
-    if positions > MOST_TABLED:
+    if positions > MAX_TABLE_POSITIONS:
         raise ConstructionError(
             f"{transformer.name!r} cannot be written for {positions:,} positions: {why}, which takes a table of all "
             "pairs of positions",
-            hint=f"choose at most {MOST_TABLED:,} positions",
+            hint=f"choose at most {MAX_TABLE_POSITIONS:,} positions",
         )
 
 
@@ -47,7 +47,7 @@ def require_decoder(transformer: Transformer) -> None:
         "for formulas of the past, use the theorem temporal-masked"
     )
     for head in transformer.heads:
-        if not head.mask.causal:
+        if not head.mask.is_causal:
             raise ConstructionError(
                 f"{transformer.name!r} is an encoder: head {head.name!r} sees {head.mask}, but a decoder sees j ≤ i",
                 hint=hint,
@@ -71,20 +71,20 @@ def require_encoder(model: Model) -> None:
         )
 
 
-def require_soft(transformer: Transformer) -> None:
+def require_softmax(transformer: Transformer) -> None:
     """Check that all attention is softmax."""
     for head in transformer.heads:
-        if head.weighting.unique or (head.weighting.hard and head.query.bias):
+        if head.weighting.is_unique_hard or (head.weighting.is_hard and head.query.bias):
             raise ConstructionError(
                 f"head {head.name!r} has {head.weighting} attention; exported models have softmax",
                 hint="make it soft first: sm.soften(model, length=N)",
             )
 
 
-STRETCH = 1e37
+ROPE_FACTOR = 1e37
 """The divisor of positions: every rotation angle is 0 up to rounding in all number formats."""
 
 
-def unrotated(base: float = 10_000.0) -> dict[str, str | float]:
+def make_rope_off_config(base: float = 10_000.0) -> dict[str, str | float]:
     """The RoPE parameters of a LLaMA configuration, scaled so that no vector is rotated: a model without positions."""
-    return {"rope_type": "linear", "factor": STRETCH, "rope_theta": base}
+    return {"rope_type": "linear", "factor": ROPE_FACTOR, "rope_theta": base}

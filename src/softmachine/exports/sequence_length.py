@@ -13,18 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from softmachine.compiler.model import Model
-from softmachine.exports.lowered_model import Affine, Array, LoweredHead, LoweredLayer, Unit
+from softmachine.exports.lowered_model import Array, DenseAffine, LoweredHead, LoweredLayer, ReluUnit
 from softmachine.languages.source import Source
 from softmachine.support.errors import ConstructionError, InputError, UsageError
 from softmachine.theorems.codec import Codec, Prompt
 from softmachine.transformer.features import Feature
 
-SHARPNESS = 128.0
+LENGTH_HEAD_GAP = 128.0
 """The score gap between the last position and the one before: e⁻¹²⁸ is 0 in float32."""
 
 
 @dataclass(frozen=True)
-class Lengths:
+class InputLengths:
     """The possible input lengths, each with the number of positions of its prompt.
 
     A decoder has one entry, without n and with all positions.
@@ -33,40 +33,40 @@ class Lengths:
     pairs: tuple[tuple[int | None, int], ...]
 
     @property
-    def positions(self) -> int:
+    def max_positions(self) -> int:
         """The largest number of positions."""
         return max(positions for _, positions in self.pairs)
 
-    def values(self, feature: Feature) -> Iterator[float]:
+    def feature_values(self, feature: Feature) -> Iterator[float]:
         """All values of a feature, over all positions and lengths."""
         for n, positions in self.pairs:
             yield from (float(feature.at(i, n)) for i in range(positions))
 
 
-def words_that_fit(codec: Codec[Source], most: int, step: int = 1) -> Iterator[tuple[str, ...]]:
-    """A word of each length, or each multiple of a step, whose prompt has at most ``most`` positions."""
-    for word, prompt in _prompts(codec, most, step):
-        if len(prompt.tokens) <= most:
+def iterate_fitting_inputs(codec: Codec[Source], max_positions: int, step: int = 1) -> Iterator[tuple[str, ...]]:
+    """A word of each length, or each multiple of a step, whose prompt has at most ``max_positions`` positions."""
+    for word, prompt in _prompts(codec, max_positions, step):
+        if len(prompt.tokens) <= max_positions:
             yield word
 
 
-def lengths_of(model: Model, most: int) -> Lengths:
-    """The lengths of the inputs of an encoder whose prompts have at most ``most`` positions.
+def find_input_lengths(model: Model, max_positions: int) -> InputLengths:
+    """The lengths of the inputs of an encoder whose prompts have at most ``max_positions`` positions.
 
     Raises:
         UsageError: If there are none.
         ConstructionError: If the length of a prompt does not determine that of its input.
     """
-    prompts = [prompt for _, prompt in _prompts(model.codec, most)]
-    pairs = [(prompt.length, len(prompt.tokens)) for prompt in prompts if 0 < len(prompt.tokens) <= most]
+    prompts = [prompt for _, prompt in _prompts(model.codec, max_positions)]
+    pairs = [(prompt.length, len(prompt.tokens)) for prompt in prompts if 0 < len(prompt.tokens) <= max_positions]
     if not pairs:
-        raise too_long(model.name, model.codec, most)
+        raise make_no_input_fits_error(model.name, model.codec, max_positions)
     if len({positions for _, positions in pairs}) < len(pairs):
         raise ConstructionError(f"inputs of {model.name!r} that differ in length have prompts of the same length")
-    return Lengths(tuple(pairs))
+    return InputLengths(tuple(pairs))
 
 
-def too_long(name: str, codec: Codec[Source], most: int) -> UsageError:
+def make_no_input_fits_error(name: str, codec: Codec[Source], most: int) -> UsageError:
     """The error that no input fits in ``most`` positions."""
     needed = min((len(prompt.tokens) for _, prompt in _prompts(codec, most)), default=None)
     hint = "give a larger --context"
@@ -85,8 +85,8 @@ def _prompts(codec: Codec[Source], most: int, step: int = 1) -> Iterator[tuple[t
             continue
 
 
-def length_layer(
-    features: Sequence[Feature], embedding: Array, lengths: Lengths, *, first: int, flags: int
+def build_length_layer(
+    features: Sequence[Feature], embedding: Array, lengths: InputLengths, *, first: int, flags: int
 ) -> LoweredLayer:
     """The layer that writes features of the length.
 
@@ -103,7 +103,7 @@ def length_layer(
     values[np.arange(count), ends] = -1
     output[np.arange(flags, flags + count), np.arange(count)] = 1
     found, written = [(values, np.ones(count))], [output]
-    units: list[Unit] = []
+    units: list[ReluUnit] = []
     constant = np.zeros(width)
     for feature, row in zip(features, embedding, strict=True):
         table = [[float(feature.at(i, n)) for i in range(positions)] for n, positions in lengths.pairs]
@@ -120,14 +120,14 @@ def length_layer(
             weight = np.zeros(width)
             weight[first : first + len(entries)] = np.array(entries) - low
             weight[flags + k] = -(2.0 ** np.ceil(np.log2(max(high - low, 1.0))))
-            units.append(Unit(weight, 0.0, row, f"{feature}: n = {n}"))
+            units.append(ReluUnit(weight, 0.0, row, f"{feature}: n = {n}"))
     ramp = np.zeros((1, width))
-    ramp[0, first : first + lengths.positions] = np.arange(lengths.positions)
+    ramp[0, first : first + lengths.max_positions] = np.arange(lengths.max_positions)
     head = LoweredHead(
         "last position",
-        query=Affine(np.zeros((1, width)), np.array([SHARPNESS])),
-        key=Affine(ramp, np.zeros(1)),
-        value=Affine(np.vstack([rows for rows, _ in found]), np.concatenate([bias for _, bias in found])),
+        query=DenseAffine(np.zeros((1, width)), np.array([LENGTH_HEAD_GAP])),
+        key=DenseAffine(ramp, np.zeros(1)),
+        value=DenseAffine(np.vstack([rows for rows, _ in found]), np.concatenate([bias for _, bias in found])),
         output=np.hstack(written),
     )
-    return LoweredLayer.of((head,), units, constant)
+    return LoweredLayer.from_units((head,), units, constant)

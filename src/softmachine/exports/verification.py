@@ -1,6 +1,6 @@
 """Verification of exported weights: third-party software against the reference interpreter.
 
-:class:`Hearing` compares logits with expected outputs; all formats use it.
+:class:`ExpectedAnswers` compares logits with expected outputs; all formats use it.
 
 Verification of a checkpoint on disk, in this process or in worker processes that load it from there.
 """
@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.exports.lowered_model import Lowered
-from softmachine.exports.prompt_format import Dialogue, Sample
-from softmachine.support.parallel import Crew, Json, Work, hired, parts
-from softmachine.support.progress import Tell, nobody
+from softmachine.exports.lowered_model import LoweredTransformer
+from softmachine.exports.prompt_format import PromptFormat, TestInput
+from softmachine.support.parallel import ExecutorFactory, Json, RangeFunction, current_executor, map_range
+from softmachine.support.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel
 
 
-GENERATED = 256
+MAX_GENERATED_TOKENS = 256
 """Runs of at most this many tokens are also generated; longer ones are only scored in chunks, with teacher forcing."""
-BATCH, PIECE = 32, 256
+BATCH_SIZE, CHUNK_SIZE = 32, 256
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,19 @@ class Verification:
 
 
 @contextlib.contextmanager
-def threads(wanted: int | None) -> Iterator[None]:
+def torch_threads(count: int | None) -> Iterator[None]:
     """Context with this many threads of torch: small matrices are multiplied faster by one."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(wanted or before)
+    torch.set_num_threads(count or before)
     try:
         yield
     finally:
         torch.set_num_threads(before)
 
 
-class Hearing:
+class ExpectedAnswers:
     """The expected outputs as ids of tokens and labels, and their comparison with logits.
 
     Args:
@@ -81,21 +81,23 @@ class Hearing:
         dtype: The floating-point format, for messages.
     """
 
-    def __init__(self, lowered: Lowered, prompt_format: Dialogue, dtype: str) -> None:
+    def __init__(self, lowered: LoweredTransformer, prompt_format: PromptFormat, dtype: str) -> None:
         self.lowered, self.prompt_format, self.dtype = lowered, prompt_format, dtype
         self._label = {label: k for k, label in enumerate(lowered.labels)}
 
-    def ids(self, tokens: Sequence[str | None]) -> list[int]:
+    def encode(self, tokens: Sequence[str | None]) -> list[int]:
         """The ids of tokens."""
         return [self.lowered.index[token] for token in tokens if token is not None]
 
-    def sequence(self, sample: Sample) -> list[int]:
+    def input_ids(self, sample: TestInput) -> list[int]:
         """The ids that the model reads: the prompt and, for a decoder, the run without its last token."""
-        return self.ids((*sample.prompt, *(sample.expected[:-1] if self.prompt_format.decodes else ())))
+        return self.encode((*sample.prompt, *(sample.expected[:-1] if self.prompt_format.is_decoder else ())))
 
-    def judged(self, sample: Sample, logits: NDArray[np.floating], start: int = 0) -> tuple[str | None, float]:
+    def compare_logits(
+        self, sample: TestInput, logits: NDArray[np.floating], start: int = 0
+    ) -> tuple[str | None, float]:
         """The first wrong output among the logits of positions from ``start``, if any, and the smallest margin."""
-        first = len(sample.prompt) - 1 if self.prompt_format.decodes else 0
+        first = len(sample.prompt) - 1 if self.prompt_format.is_decoder else 0
         smallest = float("inf")
         for position, row in enumerate(logits, start):
             step = position - first
@@ -105,18 +107,18 @@ class Hearing:
             found = int(row.argmax())
             distance = float(row[found] - np.delete(row, found).max(initial=-np.inf))
             if found != self._label[right] or not distance > 0:
-                return self.wrong(sample, step, found if distance > 0 else None), 0.0
+                return self.format_error(sample, step, found if distance > 0 else None), 0.0
             smallest = min(smallest, distance)
         return None, smallest
 
-    def wrong(self, sample: Sample, step: int, found: int | None) -> str:
+    def format_error(self, sample: TestInput, step: int, found: int | None) -> str:
         """The message about a wrong output: the input, the position, the expected and the actual output."""
-        word = repr(sample.word) if sample.word else "the empty input"
-        what = "token" if self.prompt_format.decodes else "the answer at position"
+        word = repr(sample.input) if sample.input else "the empty input"
+        what = "token" if self.prompt_format.is_decoder else "the answer at position"
         was = "is not decided" if found is None else f"is {self.lowered.labels[found]}"
         return f"in {self.dtype}, on {word}, {what} {step} should be {sample.expected[step]}, but {was}"
 
-    def summary(self, longest: int, margin: float, failure: str | None) -> Verification:
+    def summarise(self, longest: int, margin: float, failure: str | None) -> Verification:
         """The result for all samples."""
         samples = self.prompt_format.samples
         tokens = sum(token is not None for sample in samples for token in sample.expected)
@@ -124,7 +126,7 @@ class Hearing:
         return Verification(self.dtype, len(samples), tokens, longest, smallest, failure)
 
 
-class Verifier(Hearing):
+class CheckpointVerifier(ExpectedAnswers):
     """Verifier of a Hugging Face model: generates batches of short runs, then scores every sample.
 
     Args:
@@ -136,122 +138,142 @@ class Verifier(Hearing):
     """
 
     def __init__(
-        self, model: PreTrainedModel, lowered: Lowered, prompt_format: Dialogue, dtype: str, *, generating: bool
+        self,
+        model: PreTrainedModel,
+        lowered: LoweredTransformer,
+        prompt_format: PromptFormat,
+        dtype: str,
+        *,
+        generating: bool,
     ) -> None:
         super().__init__(lowered, prompt_format, dtype)
-        self.model, self.pad, self.causal, self.generating = model, lowered.pad, lowered.causal, generating
+        self.model, self.pad, self.causal, self.generating = model, lowered.pad_id, lowered.causal, generating
         samples = sorted(prompt_format.samples, key=lambda sample: len(sample.expected))
-        short = [sample for sample in samples if len(sample.expected) <= GENERATED]
-        self.to_generate = [*self.batches(short)] if prompt_format.decodes and generating else []
-        self.to_read = [[sample] for sample in samples] if self.causal else [*self.batches(samples)]
+        short = [sample for sample in samples if len(sample.expected) <= MAX_GENERATED_TOKENS]
+        self.to_generate = [*self.make_batches(short)] if prompt_format.is_decoder and generating else []
+        self.to_score = [[sample] for sample in samples] if self.causal else [*self.make_batches(samples)]
 
-    def verification(self, gain: float, tell: Tell, crew: Crew | None, away: Callable[[], Work | None]) -> Verification:
+    def verify(
+        self,
+        gain: float,
+        progress: ProgressCallback,
+        factory: ExecutorFactory | None,
+        make_work: Callable[[], RangeFunction | None],
+    ) -> Verification:
         """Verify all batches, up to the first wrong output."""
-        total, failure, margin = len(self.to_generate) + len(self.to_read), None, float("inf")
-        found = parts(partial(self.part, tell=tell), total, away=away, crew=crew, tell=tell)
+        total, failure, margin = len(self.to_generate) + len(self.to_score), None, float("inf")
+        found = map_range(
+            partial(self.verify_part, progress=progress),
+            total,
+            remote_work=make_work,
+            factory=factory,
+            progress=progress,
+        )
         with contextlib.closing(found):
             for part in found:
                 failure, margin = part.result["failure"], min(margin, part.result["margin"])
                 if failure is not None:
                     break
-        samples, decodes = self.prompt_format.samples, self.prompt_format.decodes
+        samples, decodes = self.prompt_format.samples, self.prompt_format.is_decoder
         longest = max((len(s.prompt) + (len(s.expected) if decodes else 0) for s in samples), default=0)
-        return self.summary(longest, margin / gain, failure)
+        return self.summarise(longest, margin / gain, failure)
 
-    def part(self, start: int, stop: int, tell: Tell = nobody) -> Json:
+    def verify_part(self, start: int, stop: int, progress: ProgressCallback = ignore_progress) -> Json:
         """The first wrong output in a range of the batches, if any, and the smallest margin."""
         failure, margin = None, float("inf")
         for number in range(start, stop):
             if number < len(self.to_generate):
-                tell(f"generating in {self.dtype}: batch {number + 1:,} of {len(self.to_generate):,}")
-                failure = self.generated(self.to_generate[number])
+                progress(f"generating in {self.dtype}: batch {number + 1:,} of {len(self.to_generate):,}")
+                failure = self.check_generation(self.to_generate[number])
             else:
                 place = number - len(self.to_generate)
                 what = "input" if self.causal else "batch"
-                tell(f"verifying in {self.dtype}: {what} {place + 1:,} of {len(self.to_read):,}")
-                group = self.to_read[place]
-                failure, smallest = self.read(group[0]) if self.causal else self.answered(group)
+                progress(f"verifying in {self.dtype}: {what} {place + 1:,} of {len(self.to_score):,}")
+                group = self.to_score[place]
+                failure, smallest = (
+                    self.check_teacher_forced(group[0]) if self.causal else self.check_encoder_batch(group)
+                )
                 margin = min(margin, smallest)
             if failure is not None:
                 break
         return {"failure": failure, "margin": margin}
 
-    def batches(self, samples: Sequence[Sample]) -> Iterator[list[Sample]]:
+    def make_batches(self, samples: Sequence[TestInput]) -> Iterator[list[TestInput]]:
         """Batches of samples in which no run exceeds the number of positions before the longest one ends."""
-        batch: list[Sample] = []
+        batch: list[TestInput] = []
         for sample in samples:
             more = [*batch, sample]
             new = max(len(s.expected) for s in more) if self.causal else 0
-            if len(more) > BATCH or max(len(s.prompt) for s in more) + new > len(self.lowered.positions):
+            if len(more) > BATCH_SIZE or max(len(s.prompt) for s in more) + new > len(self.lowered.positions):
                 yield batch
                 more = [sample]
             batch = more
         if batch:
             yield batch
 
-    def padded(self, samples: Sequence[Sample]) -> tuple[Tensor, Tensor]:
+    def pad_prompts(self, samples: Sequence[TestInput]) -> tuple[Tensor, Tensor]:
         """Padded prompts, at the left for a decoder and at the right for an encoder, and the attention mask."""
         import torch
 
         widest = max(len(sample.prompt) for sample in samples)
-        rows = [self.ids(sample.prompt) for sample in samples]
+        rows = [self.encode(sample.prompt) for sample in samples]
         rest = [[self.pad] * (widest - len(row)) for row in rows]
         ids = [more + row if self.causal else row + more for row, more in zip(rows, rest, strict=True)]
         return torch.tensor(ids), (torch.tensor(ids) != self.pad).long()
 
-    def generated(self, samples: Sequence[Sample]) -> str | None:
+    def check_generation(self, samples: Sequence[TestInput]) -> str | None:
         """The first wrong token that ``generate`` emits for a left-padded batch, if any."""
         import torch
 
         samples = [sample for sample in samples if sample.expected]
         if not samples:
             return None
-        ids, mask = self.padded(samples)
+        ids, mask = self.pad_prompts(samples)
         new = max(len(sample.expected) for sample in samples)
         with torch.no_grad():
             output = self.model.generate(ids, attention_mask=mask, max_new_tokens=new, max_length=None, do_sample=False)
         for sample, row in zip(samples, output[:, ids.shape[1] :].tolist(), strict=True):
-            for step, expected in enumerate(self.ids(sample.expected)):
+            for step, expected in enumerate(self.encode(sample.expected)):
                 found = row[step] if step < len(row) else self.pad
                 if found != expected:
-                    return self.wrong(sample, step, found)
+                    return self.format_error(sample, step, found)
         return None
 
-    def read(self, sample: Sample) -> tuple[str | None, float]:
+    def check_teacher_forced(self, sample: TestInput) -> tuple[str | None, float]:
         """The first wrong prediction over a run, with teacher forcing, if any, and the smallest margin."""
         import torch
 
-        sequence, smallest, cache = self.sequence(sample), float("inf"), None
-        for start in range(0, len(sequence), PIECE):
+        sequence, smallest, cache = self.input_ids(sample), float("inf"), None
+        for start in range(0, len(sequence), CHUNK_SIZE):
             with torch.no_grad():
                 answer = self.model(
-                    torch.tensor([sequence[start : start + PIECE]]), past_key_values=cache, use_cache=True
+                    torch.tensor([sequence[start : start + CHUNK_SIZE]]), past_key_values=cache, use_cache=True
                 )
             cache = answer.past_key_values
-            failure, distance = self.judged(sample, answer.logits[0].double().numpy(), start)
+            failure, distance = self.compare_logits(sample, answer.logits[0].double().numpy(), start)
             if failure is not None:
                 return failure, 0.0
             smallest = min(smallest, distance)
         return None, smallest
 
-    def answered(self, samples: Sequence[Sample]) -> tuple[str | None, float]:
+    def check_encoder_batch(self, samples: Sequence[TestInput]) -> tuple[str | None, float]:
         """The first wrong output of an encoder on a right-padded batch, if any, and the smallest margin."""
         import torch
 
-        ids, mask = self.padded(samples)
+        ids, mask = self.pad_prompts(samples)
         with torch.no_grad():
             logits = self.model(ids, attention_mask=mask).logits.double().numpy()
-        found = [self.judged(sample, rows) for sample, rows in zip(samples, logits, strict=True)]
+        found = [self.compare_logits(sample, rows) for sample, rows in zip(samples, logits, strict=True)]
         wrong = next((failure for failure, _ in found if failure is not None), None)
         return wrong, min(distance for _, distance in found)
 
 
-SMALL = 1 << 20
+MAX_WORKER_EMBEDDING = 1 << 20
 """Size of the embedding below which a model is small: it is verified in workers, with one thread each."""
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredCheckpoint:
     """A checkpoint in a local folder.
 
     Args:
@@ -270,13 +292,13 @@ class Stored:
         import transformers
 
         stock = getattr(transformers, self.auto_class)
-        with quiet():
+        with silence_libraries():
             model: PreTrainedModel = stock.from_pretrained(self.folder, dtype=getattr(torch, self.dtype)).eval()
         return model
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_libraries() -> Iterator[None]:
     """Context without warnings and progress bars of the libraries; errors are still raised."""
     from transformers.utils import logging
 
@@ -293,14 +315,14 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def verify(
-    stored: Stored,
-    lowered: Lowered,
-    prompt_format: Dialogue,
+def verify_checkpoint(
+    checkpoint: StoredCheckpoint,
+    lowered: LoweredTransformer,
+    prompt_format: PromptFormat,
     *,
     gain: float,
     generating: bool,
-    tell: Tell = nobody,
+    progress: ProgressCallback = ignore_progress,
 ) -> Verification:
     """Load a model, run it on the samples, and compare.
 
@@ -308,31 +330,31 @@ def verify(
     cores by themselves, and their rounding depends on the number of threads.
 
     Args:
-        stored: The checkpoint.
+        checkpoint: The checkpoint.
         lowered: The lowered model that it was written from.
         prompt_format: The samples with their expected outputs.
         gain: The factor of the logits.
         generating: Whether short runs are also generated, in left-padded batches.
-        tell: Progress callback.
+        progress: Progress callback.
     """
-    small = lowered.embedding.size < SMALL
-    verifier = Verifier(stored.load(), lowered, prompt_format, stored.dtype, generating=generating)
-    with threads(1 if small else None):
-        crew = hired() if small else None
-        return verifier.verification(gain, tell, crew, partial(_travelling, verifier, stored))
+    small = lowered.embedding.size < MAX_WORKER_EMBEDDING
+    verifier = CheckpointVerifier(checkpoint.load(), lowered, prompt_format, checkpoint.dtype, generating=generating)
+    with torch_threads(1 if small else None):
+        crew = current_executor() if small else None
+        return verifier.verify(gain, progress, crew, partial(_worker_task, verifier, checkpoint))
 
 
 @dataclass(frozen=True)
-class _Job:
+class _VerifyTask:
     """The arguments of a worker: the checkpoint and the expected outputs, without arrays."""
 
-    stored: Stored
-    lowered: Lowered
-    prompt_format: Dialogue
+    stored: StoredCheckpoint
+    lowered: LoweredTransformer
+    prompt_format: PromptFormat
     generating: bool
 
 
-def _travelling(verifier: Verifier, stored: Stored) -> Work:
+def _worker_task(verifier: CheckpointVerifier, stored: StoredCheckpoint) -> RangeFunction:
     """The verification as work for other processes."""
     model = verifier.lowered
     none = np.empty((0, 0))
@@ -345,20 +367,20 @@ def _travelling(verifier: Verifier, stored: Stored) -> Work:
         layers=(),
         unembedding=replace(model.unembedding, weight=none),
     )
-    return partial(_do, _Job(stored, empty, verifier.prompt_format, verifier.generating))
+    return partial(_verify_range, _VerifyTask(stored, empty, verifier.prompt_format, verifier.generating))
 
 
-_loaded: dict[Stored, Verifier] = {}
+_loaded: dict[StoredCheckpoint, CheckpointVerifier] = {}
 """The verifier of the last job of this worker process."""
 
 
-def _do(job: _Job, start: int, stop: int) -> Json:
+def _verify_range(job: _VerifyTask, start: int, stop: int) -> Json:
     """Verify a range of the batches in a worker."""
-    with threads(1):
+    with torch_threads(1):
         if job.stored not in _loaded:
             _loaded.clear()
             model = job.stored.load()
-            _loaded[job.stored] = Verifier(
+            _loaded[job.stored] = CheckpointVerifier(
                 model, job.lowered, job.prompt_format, job.stored.dtype, generating=job.generating
             )
-        return _loaded[job.stored].part(start, stop)
+        return _loaded[job.stored].verify_part(start, stop)

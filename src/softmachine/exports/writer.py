@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from softmachine.compiler.model import Model
-from softmachine.exports.manifest import seal
-from softmachine.exports.model_card import Manual, inside, sizes, usage
-from softmachine.exports.prompt_format import Dialogue
-from softmachine.exports.tensors import Placed
+from softmachine.exports.manifest import write_manifest
+from softmachine.exports.model_card import CardTexts, describe_internals, format_sizes, format_usage
+from softmachine.exports.prompt_format import PromptFormat
+from softmachine.exports.tensors import ArchitectureTensors
 from softmachine.exports.verification import Verification
-from softmachine.support.files import write
-from softmachine.support.progress import Tell
-from softmachine.support.text import many
+from softmachine.support.files import write_file
+from softmachine.support.progress import ProgressCallback
+from softmachine.support.text import pluralize
 from softmachine.theorems.codec import Interface
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportRecord:
     """Record of an export.
 
     Args:
@@ -42,39 +42,41 @@ class Exported:
     architecture: str
     length: int
     dtype: str
-    verified: tuple[Verification, ...]
+    verifications: tuple[Verification, ...]
     parameters: int
-    rounded: int
+    rounded_weights: int
     theorem: str
     notes: tuple[str, ...] = ()
 
     @property
     def dtypes(self) -> tuple[str, ...]:
         """The number formats in which every output was correct."""
-        return tuple(result.dtype for result in self.verified if result.holds)
+        return tuple(result.dtype for result in self.verifications if result.holds)
 
 
 @dataclass(frozen=True)
-class Filled:
-    """The files of a format: tensors, the facts that :class:`Exported` also has, and texts of the model card."""
+class WrittenModel:
+    """The files of a format: tensors, the facts that :class:`ExportRecord` also has, and texts of the model card."""
 
-    placed: Placed
+    tensors: ArchitectureTensors
     architecture: str
-    verified: tuple[Verification, ...]
+    verifications: tuple[Verification, ...]
     parameters: int
-    rounded: int
-    manual: Manual
+    rounded_weights: int
+    texts: CardTexts
 
 
-Fill = Callable[[Model, Path, int, str, Dialogue, Tell], Filled]
+ModelWriter = Callable[[Model, Path, int, str, PromptFormat, ProgressCallback], WrittenModel]
 """Writes a model with a number of positions, in a number format, to an empty folder, runs it on the samples, and
 reports progress."""
 
 
-def describe(folder: Path, model: Model, filled: Filled, exported: Exported, prompt_format: Dialogue) -> None:
+def write_card_and_map(
+    folder: Path, model: Model, filled: WrittenModel, exported: ExportRecord, prompt_format: PromptFormat
+) -> None:
     """Write the model card and the map (``softmachine.json``) of a folder."""
-    write(folder / "README.md", _card(model, filled, exported, prompt_format))
-    seal(folder, _map(model, filled.placed, exported, prompt_format))
+    write_file(folder / "README.md", _format_card(model, filled, exported, prompt_format))
+    write_manifest(folder, _build_map(model, filled.tensors, exported, prompt_format))
 
 
 _CARD = """\
@@ -115,48 +117,50 @@ The margin is the distance between the two largest logits, divided by {gain:,.0f
 """
 
 
-def _card(compiled: Model, filled: Filled, exported: Exported, prompt_format: Dialogue) -> str:
+def _format_card(compiled: Model, filled: WrittenModel, exported: ExportRecord, prompt_format: PromptFormat) -> str:
     """The text of the model card."""
-    placed, manual, model = filled.placed, filled.manual, filled.placed.model
+    placed, manual, model = filled.tensors, filled.texts, filled.tensors.model
     return _CARD.format(
         library=manual.library,
-        task=placed.task,
+        task=placed.pipeline_tag,
         name=compiled.name,
         about="\n\n".join([str(compiled.source), *exported.notes]),
         theorem=compiled.theorem.name,
         what="every run that fits in"
-        if prompt_format.decodes
+        if prompt_format.is_decoder
         else "the output at every position of inputs that fit in",
         length=exported.length,
-        positions="special tokens, input and steps" if prompt_format.decodes else "special tokens and input",
-        form=manual.form,
-        sizes=sizes(placed),
-        vocabulary=many(len(model.vocabulary), "token"),
+        positions="special tokens, input and steps" if prompt_format.is_decoder else "special tokens and input",
+        form=manual.kind,
+        sizes=format_sizes(placed),
+        vocabulary=pluralize(len(model.vocabulary), "token"),
         parameters=exported.parameters,
-        usage=usage(manual, model, prompt_format, exported.length),
+        usage=format_usage(manual, model, prompt_format, exported.length),
         dtype=exported.dtype,
-        table="\n".join(map(_row, exported.verified)),
+        table="\n".join(map(_format_row, exported.verifications)),
         gain=placed.gain,
-        holding=manual.holding,
-        inside=inside(placed, manual.inside, prompt_format),
+        holding=manual.dtypes_note,
+        inside=describe_internals(placed, manual.internals_template, prompt_format),
     )
 
 
-def _row(result: Verification) -> str:
+def _format_row(result: Verification) -> str:
     margin = "–" if result.margin is None else f"{result.margin:.4f}"
     holds = "yes" if result.holds else f"**no**: {result.failure}"
     cells = (result.dtype, holds, f"{result.inputs:,}", f"{result.tokens:,}", f"{result.longest:,}", margin)
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 
 
-def _map(compiled: Model, placed: Placed, exported: Exported, prompt_format: Dialogue) -> dict[str, object]:
+def _build_map(
+    compiled: Model, placed: ArchitectureTensors, exported: ExportRecord, prompt_format: PromptFormat
+) -> dict[str, object]:
     """Everything that has a name, as JSON data.
 
     ``residual[..., index]`` is a value times ``scale``; if there is a ``mirror``, that index holds its negative.
     """
     model = placed.model
     coordinates = [
-        {"name": name, "index": k, "mirror": placed.mirror and placed.mirror + k, "scale": float(scale)}
+        {"name": name, "index": k, "mirror": placed.mirror_offset and placed.mirror_offset + k, "scale": float(scale)}
         for k, (name, scale) in enumerate(zip(model.coordinates, model.scales, strict=True))
     ]
     layers = [
@@ -171,7 +175,7 @@ def _map(compiled: Model, placed: Placed, exported: Exported, prompt_format: Dia
                 }
                 for h, head in enumerate(layer.heads)
             ],
-            "idle_heads": list(placed.idle(k)),
+            "idle_heads": list(placed.idle_heads(k)),
             "units": [{"index": u, "name": name} for u, name in enumerate(layer.units)],
         }
         for k, layer in enumerate(model.layers)
@@ -197,7 +201,7 @@ def _map(compiled: Model, placed: Placed, exported: Exported, prompt_format: Dia
         "produces": list(model.outputs),
         "before_input": list(prompt_format.prefix),
         "after_input": list(prompt_format.suffix),
-        "stops": list(prompt_format.stops),
+        "stops": list(prompt_format.stop_tokens),
         "interface": _interface(prompt_format.interface),
         "source": {"language": compiled.source.language, "name": compiled.source.name},
         **({"notes": list(exported.notes)} if exported.notes else {}),

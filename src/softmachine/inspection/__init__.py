@@ -1,9 +1,9 @@
 """Inspection of runs: attention, residual stream and logits at a position, in exact numbers."""
 
-from softmachine.inspection.activations import Logits, Moment, Stream
-from softmachine.inspection.attention_patterns import Pattern
-from softmachine.inspection.head_activation import HeadSight
-from softmachine.inspection.hook_point import Stage
+from softmachine.inspection.activations import Activations, Logits, ResidualStream
+from softmachine.inspection.attention_patterns import AttentionPattern
+from softmachine.inspection.head_activation import HeadActivation
+from softmachine.inspection.hook_point import HookPoint
 from softmachine.inspection.inspection import Inspection
 
-__all__ = ["HeadSight", "Inspection", "Logits", "Moment", "Pattern", "Stage", "Stream"]
+__all__ = ["HeadActivation", "Inspection", "Logits", "Activations", "AttentionPattern", "HookPoint", "ResidualStream"]

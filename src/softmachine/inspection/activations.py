@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.inspection.head_activation import HeadSight
-from softmachine.inspection.hook_point import Stage
-from softmachine.transformer.head_view import Enclosure, Number, least, most
+from softmachine.inspection.head_activation import HeadActivation
+from softmachine.inspection.hook_point import HookPoint
+from softmachine.transformer.head_view import EnclosedNumber, Enclosure, lower_end, upper_end
 
 
 @dataclass(frozen=True)
-class Stream:
+class ResidualStream:
     """The residual stream after a sublayer.
 
     Args:
@@ -21,14 +21,14 @@ class Stream:
         values: Their values.
     """
 
-    stage: Stage
+    hook_point: HookPoint
     coordinates: Sequence[str]
-    values: Sequence[Number]
+    values: Sequence[EnclosedNumber]
 
-    def __getitem__(self, name: str) -> Number:
+    def __getitem__(self, name: str) -> EnclosedNumber:
         return self.values[list(self.coordinates).index(name)]
 
-    def __iter__(self) -> Iterator[tuple[str, Number]]:
+    def __iter__(self) -> Iterator[tuple[str, EnclosedNumber]]:
         return zip(self.coordinates, self.values, strict=True)
 
 
@@ -43,14 +43,14 @@ class Logits:
     """
 
     outputs: Sequence[str]
-    values: Sequence[Number]
-    said: str | None = None
+    values: Sequence[EnclosedNumber]
+    emitted: str | None = None
 
     def _ranked(self) -> list[int]:
-        return sorted(range(len(self.values)), key=lambda k: (-most(self.values[k]), k))
+        return sorted(range(len(self.values)), key=lambda k: (-upper_end(self.values[k]), k))
 
     @property
-    def bounded(self) -> bool:
+    def has_bounds(self) -> bool:
         """Whether some logits are known only by bounds."""
         return any(isinstance(value, Enclosure) for value in self.values)
 
@@ -58,13 +58,13 @@ class Logits:
     def winner(self) -> str | None:
         """The output of the largest logit; None if several tie."""
         first = self._ranked()[0]
-        return None if self.rivals else self.outputs[first]
+        return None if self.tied else self.outputs[first]
 
     @property
-    def rivals(self) -> tuple[str, ...]:
+    def tied(self) -> tuple[str, ...]:
         """The outputs that are tied for the largest logit, if there is more than one."""
-        top = max(map(least, self.values))
-        tied = tuple(output for output, value in zip(self.outputs, self.values, strict=True) if most(value) >= top)
+        top = max(map(lower_end, self.values))
+        tied = tuple(output for output, value in zip(self.outputs, self.values, strict=True) if upper_end(value) >= top)
         return tied if len(tied) > 1 else ()
 
     @property
@@ -78,14 +78,14 @@ class Logits:
         if len(self.values) < 2:
             return None
         first, second, *_ = self._ranked()
-        return max(least(self.values[first]) - most(self.values[second]), Fraction(0))
+        return max(lower_end(self.values[first]) - upper_end(self.values[second]), Fraction(0))
 
-    def __getitem__(self, output: str) -> Number:
+    def __getitem__(self, output: str) -> EnclosedNumber:
         return self.values[list(self.outputs).index(output)]
 
 
 @dataclass(frozen=True)
-class Moment:
+class Activations:
     """The activations of a model at one position of a run.
 
     Args:
@@ -101,18 +101,18 @@ class Moment:
     """
 
     position: int
-    place: int
+    local_position: int
     segment: int
     token: str
     step: int | None
     tokens: Sequence[str]
-    streams: tuple[Stream, ...]
-    heads: tuple[HeadSight, ...]
+    residual_streams: tuple[ResidualStream, ...]
+    heads: tuple[HeadActivation, ...]
     logits: Logits
 
-    def head(self, name: str, turn: int | None = None) -> HeadSight:
+    def head(self, name: str, iteration: int | None = None) -> HeadActivation:
         """The activation of the head of a name; in a loop in the given iteration, by default the last."""
-        found = [head for head in self.heads if head.name == name and turn in (None, head.stage.turn)]
+        found = [head for head in self.heads if head.name == name and iteration in (None, head.hook_point.iteration)]
         if not found:
             raise KeyError(name)
         return found[-1]

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.attention import Search
+from softmachine.engines.dense.attention import AttentionRecord
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.hooks import Watcher, Where
+from softmachine.engines.dense.hooks import Hook, LayerIndex
 from softmachine.engines.numerics import Tensor
-from softmachine.inspection.hook_point import ATTENTION, Stage, Stages, searches_of
+from softmachine.inspection.hook_point import ATTENTION, HookPoint, HookPoints, match_searches
 from softmachine.transformer.weights import Head
 
-Spans = tuple[tuple[int, int], ...]
+Intervals = tuple[tuple[int, int], ...]
 """Positions as half-open intervals."""
 
 
 @dataclass(frozen=True)
-class Pattern:
+class AttentionPattern:
     """The attention pattern of one head.
 
     Args:
@@ -31,12 +31,12 @@ class Pattern:
     """
 
     head: Head
-    stage: Stage
+    hook_point: HookPoint
     index: int
-    rows: list[Spans] = field(default_factory=list)
+    rows: list[Intervals] = field(default_factory=list)
 
 
-class Choices(Watcher):
+class PatternHook(Hook):
     """Hook that records the keys that every head chose.
 
     Args:
@@ -45,37 +45,37 @@ class Choices(Watcher):
 
     def __init__(self, engine: DenseEngine) -> None:
         self.engine = engine
-        self.patterns: dict[tuple[Stage, int], Pattern] = {}
-        self._stages = Stages(engine.transformer)
-        self._found: list[tuple[int, Search]] = []
+        self.patterns: dict[tuple[HookPoint, int], AttentionPattern] = {}
+        self._stages = HookPoints(engine.transformer)
+        self._found: list[tuple[int, AttentionRecord]] = []
 
     def embedded(self, stream: Tensor, positions: range) -> None:
         """Ignored: there is no attention here."""
 
-    def searched(self, group: int, search: Search) -> None:
+    def searched(self, group: int, search: AttentionRecord) -> None:
         """Collect the searches until all groups of the layer are complete."""
         self._found.append((group, search))
 
-    def attended(self, where: Where, stream: Tensor, positions: range) -> None:
+    def attended(self, where: LayerIndex, stream: Tensor, positions: range) -> None:
         """Record the choices of each head."""
         del stream, positions
-        stage = self._stages.of(where, ATTENTION)
-        for index, head, member, searches in searches_of(self.engine, where, self._found):
-            pattern = self.patterns.setdefault((stage, index), Pattern(head, stage, index))
+        stage = self._stages.find(where, ATTENTION)
+        for index, head, member, searches in match_searches(self.engine, where, self._found):
+            pattern = self.patterns.setdefault((stage, index), AttentionPattern(head, stage, index))
             for search in searches:
-                pattern.rows.extend(map(spans, search.chosen[member][0] if search.chosen else search.visible))
+                pattern.rows.extend(map(to_intervals, search.chosen[member][0] if search.chosen else search.visible))
         self._found.clear()
 
-    def fed_forward(self, where: Where, stream: Tensor, positions: range) -> None:
+    def fed_forward(self, where: LayerIndex, stream: Tensor, positions: range) -> None:
         """Ignored: there is no attention here."""
 
 
-def spans(chosen: NDArray[np.bool_]) -> Spans:
+def to_intervals(chosen: NDArray[np.bool_]) -> Intervals:
     """The maximal intervals of chosen positions."""
     ends = np.flatnonzero(np.diff(chosen, prepend=False, append=False)).tolist()
     return tuple(zip(ends[::2], ends[1::2], strict=True))
 
 
-def members(spanned: Spans) -> Sequence[int]:
+def positions_in(spanned: Intervals) -> Sequence[int]:
     """The positions in intervals."""
     return [position for first, end in spanned for position in range(first, end)]

@@ -25,11 +25,11 @@ class Context:
 
     segment: int
     prompt: Sequence[str]
-    first: int
-    last: int
+    output_start: int
+    output_end: int
     start: int
 
-    def place(self, position: int) -> int:
+    def local_position(self, position: int) -> int:
         """The index in this context of a position of the run."""
         return len(self.prompt) + position - self.start
 
@@ -47,10 +47,10 @@ class Contexts:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.prompt = run.prompt.tokens
-        self.decodes = isinstance(run.model.codec, DecoderCodec)
+        self.is_decoder = isinstance(run.model.codec, DecoderCodec)
 
     def __len__(self) -> int:
-        read = max(0, len(self.run.tokens) - 1) if self.decodes else 0
+        read = max(0, len(self.run.tokens) - 1) if self.is_decoder else 0
         return len(self.prompt) + read
 
     @cached_property
@@ -60,33 +60,33 @@ class Contexts:
             return [Context(0, self.prompt, 0, len(emitted), len(self.prompt))]
         found, prompt, first, begin = list[Context](), self.prompt, 0, 0
         for k, token in enumerate(emitted):
-            if codec.segment_begins(token):
+            if codec.begins_segment(token):
                 begin = k
-            if codec.segment_ends(token):
+            if codec.ends_segment(token):
                 found.append(Context(len(found), prompt, first, k + 1, len(self.prompt) + first))
                 prompt, first = tuple(emitted[begin : k + 1]), k + 1
         return [*found, Context(len(found), prompt, first, len(emitted), len(self.prompt) + first)]
 
-    def of(self, position: int) -> Context:
+    def context_at(self, position: int) -> Context:
         """The context in which a position is read and the next token emitted."""
         starts = [context.start for context in self._all]
         return self._all[max(bisect_right(starts, position + 1) - 1, 0)]
 
-    def tokens(self, context: Context) -> list[str]:
+    def tokens_of(self, context: Context) -> list[str]:
         """All tokens of a context that the model reads."""
-        if not self.decodes:
+        if not self.is_decoder:
             return list(context.prompt)
-        read = min(context.last, max(len(self.run.tokens) - 1, context.first))
-        return [*context.prompt, *self.run.tokens[context.first : read]]
+        read = min(context.output_end, max(len(self.run.tokens) - 1, context.output_start))
+        return [*context.prompt, *self.run.tokens[context.output_start : read]]
 
-    def token(self, position: int) -> str:
+    def token_at(self, position: int) -> str:
         """The token at a position."""
         prompt = len(self.prompt)
         return self.prompt[position] if position < prompt else self.run.tokens[position - prompt]
 
-    def said(self, position: int) -> str | None:
+    def output_at(self, position: int) -> str | None:
         """The output of the run at a position: a decoder's next token, an encoder's answer; None where it has none."""
-        if not self.decodes:
+        if not self.is_decoder:
             return self.run.tokens[position]
         number = position - len(self.prompt) + 1
         return self.run.tokens[number] if 0 <= number < len(self.run.tokens) else None

@@ -11,56 +11,64 @@ from fractions import Fraction
 from textwrap import wrap
 
 from softmachine.compiler.model import Model
-from softmachine.inspection.activations import Logits, Moment, Stream
-from softmachine.inspection.head_activation import HeadSight
-from softmachine.inspection.hook_point import ATTENTION, Stage
-from softmachine.support.text import cut, many
-from softmachine.transformer.attention import Choice
-from softmachine.transformer.head_view import Enclosure, Number, most, told, told_below, written, written_ends
+from softmachine.inspection.activations import Activations, Logits, ResidualStream
+from softmachine.inspection.head_activation import HeadActivation
+from softmachine.inspection.hook_point import ATTENTION, HookPoint
+from softmachine.support.text import pluralize, shorten_middle
+from softmachine.transformer.attention import AttentionKind
+from softmachine.transformer.head_view import (
+    EnclosedNumber,
+    Enclosure,
+    format_ends,
+    format_fraction,
+    format_number,
+    format_rounded_down,
+    upper_end,
+)
 
-_AGAIN = re.compile(r" \(\d+\)$")
+_NUMBERED = re.compile(r" \(\d+\)$")
 """Heads of the same name are numbered."""
-LONGEST = 400
+MAX_CLAUSE_LENGTH = 400
 """The largest number of characters of a clause; names may be very long."""
-FEW = 4
+MAX_LISTED_POSITIONS = 4
 """The largest number of positions that are listed; of more, only the count is given."""
 
 
-def sentence(activation: HeadSight, model: Model) -> str:
+def explain_head(activation: HeadActivation, model: Model) -> str:
     """Explain a head: its chosen positions, the score gap and the retrieved values; a theorem may have its own text."""
-    own = model.theorem.tells(model.codec, activation) if model.theorem.tells else None
-    clause = own or "; ".join([_chose(activation), *_retrieved(activation)])
-    clause = clause if len(clause) <= LONGEST else f"{clause[:LONGEST]}…"
-    return "; ".join([f"{cut(activation.name)}: {clause}", *_rivals(activation)])
+    own = model.theorem.explain_head(model.codec, activation) if model.theorem.explain_head else None
+    clause = own or "; ".join([_format_chosen(activation), *_format_retrieved(activation)])
+    clause = clause if len(clause) <= MAX_CLAUSE_LENGTH else f"{clause[:MAX_CLAUSE_LENGTH]}…"
+    return "; ".join([f"{shorten_middle(activation.name)}: {clause}", *_format_next_best(activation)])
 
 
-def _chose(activation: HeadSight) -> str:
+def _format_chosen(activation: HeadActivation) -> str:
     """The generic clause: the positions that the head attends to."""
     chosen, seen = activation.chosen, len(activation.visible)
     if not seen:
         return "sees nothing, so that it adds 0"
     if len(chosen) == 1:
-        token = cut(activation.tokens[chosen[0]])
-        return f"chose position {chosen[0]:,} ({token}){_of_equals(activation)}{_weight(activation)}"
+        token = shorten_middle(activation.tokens[chosen[0]])
+        return f"chose position {chosen[0]:,} ({token}){_format_tie_break(activation)}{_format_weight(activation)}"
     if len(chosen) == seen:
-        return f"takes the mean of all {many(seen, 'position')}"
-    return f"takes the mean of {_positions(chosen)}, which tie{_weight(activation)}"
+        return f"takes the mean of all {pluralize(seen, 'position')}"
+    return f"takes the mean of {_format_positions(chosen)}, which tie{_format_weight(activation)}"
 
 
-def _of_equals(activation: HeadSight) -> str:
+def _format_tie_break(activation: HeadActivation) -> str:
     """The tie-breaking rule, if several positions tie and one is chosen."""
-    order = {Choice.LEFTMOST: "first", Choice.RIGHTMOST: "last"}.get(activation.head.weighting.choice)
+    order = {AttentionKind.LEFTMOST: "first", AttentionKind.RIGHTMOST: "last"}.get(activation.head.weighting.kind)
     return f", the {order} of {len(activation.tied):,} that tie" if order and len(activation.tied) > 1 else ""
 
 
-def _weight(activation: HeadSight) -> str:
+def _format_weight(activation: HeadActivation) -> str:
     """The total softmax weight of the positions of maximal score."""
-    if activation.head.weighting.hard:
+    if activation.head.weighting.is_hard:
         return ""
-    return f" with weight {told(total_weight(activation, activation.chosen))}"
+    return f" with weight {format_number(sum_weights(activation, activation.chosen))}"
 
 
-def total_weight(activation: HeadSight, positions: Sequence[int]) -> Number:
+def sum_weights(activation: HeadActivation, positions: Sequence[int]) -> EnclosedNumber:
     """The total attention weight of some positions."""
     weights = [activation.weights[position] for position in positions]
     low = sum((w.lower if isinstance(w, Enclosure) else w for w in weights), Fraction(0))
@@ -68,180 +76,197 @@ def total_weight(activation: HeadSight, positions: Sequence[int]) -> Number:
     return low if low == high else Enclosure(low, high)
 
 
-def _rivals(activation: HeadSight) -> Iterator[str]:
+def _format_next_best(activation: HeadActivation) -> Iterator[str]:
     """The score gap to the next best positions."""
     if activation.gap is None:
         return
     rivals = activation.next_best
     if len(rivals) == 1:
-        yield f"the next best is {told(activation.gap)} below, at position {rivals[0]:,}"
+        yield f"the next best is {format_number(activation.gap)} below, at position {rivals[0]:,}"
     else:
-        yield f"{many(len(rivals), 'other position')} are {told(activation.gap)} below"
+        yield f"{pluralize(len(rivals), 'other position')} are {format_number(activation.gap)} below"
 
 
-def _retrieved(activation: HeadSight) -> Iterator[str]:
+def _format_retrieved(activation: HeadActivation) -> Iterator[str]:
     """The non-zero coordinates that the head adds."""
-    added = [f"{cut(_own(activation, name))} = {told(value)}" for name, value in activation.added.items() if value != 0]
+    added = [
+        f"{shorten_middle(_own_name(activation, name))} = {format_number(value)}"
+        for name, value in activation.added.items()
+        if value != 0
+    ]
     if not added:
         yield "retrieved 0"
-    elif len(added) > FEW:
-        yield f"retrieved {', '.join(added[:FEW])} and {len(added) - FEW:,} more"
+    elif len(added) > MAX_LISTED_POSITIONS:
+        yield f"retrieved {', '.join(added[:MAX_LISTED_POSITIONS])} and {len(added) - MAX_LISTED_POSITIONS:,} more"
     else:
         yield f"retrieved {', '.join(added)}"
 
 
-def _own(activation: HeadSight, name: str) -> str:
+def _own_name(activation: HeadActivation, name: str) -> str:
     """The part of a shared coordinate's name that belongs to the head, if there is one; else the whole name."""
-    plain = _AGAIN.sub("", activation.name)
+    plain = _NUMBERED.sub("", activation.name)
     return next((part for part in name.split(" / ") if part.startswith(plain)), name)
 
 
-def _positions(chosen: Sequence[int]) -> str:
-    if len(chosen) > FEW:
-        return f"{many(len(chosen), 'position')} from {chosen[0]:,} to {chosen[-1]:,}"
+def _format_positions(chosen: Sequence[int]) -> str:
+    if len(chosen) > MAX_LISTED_POSITIONS:
+        return f"{pluralize(len(chosen), 'position')} from {chosen[0]:,} to {chosen[-1]:,}"
     *first, last = (f"{position:,}" for position in chosen)
     return f"positions {', '.join(first)} and {last}"
 
 
-WIDTH = 80
+LINE_WIDTH = 80
 """Columns."""
 _BLANK = "\x1f"
 """Stands for a space that must not be a line break."""
-MOST_CHANGES = 12
+MAX_CHANGES = 12
 """The number of changed coordinates that are listed per sublayer."""
-MOST_LOGITS = 4
+MAX_LOGITS = 4
 """The number of logits that are listed, the largest first."""
-MOST_SCORES = 2_000
+MAX_SCORES = 2_000
 """The largest number of scores of a head in JSON; with more, only the best are written."""
 
 
-def explanation(activations: Moment, model: Model) -> str:
+def format_activations(activations: Activations, model: Model) -> str:
     """Format the activations at a position, in lines of at most 80 columns."""
     return "\n".join(
-        [*_title(activations), *_embedding(activations), *_layers(activations, model), *_logits(activations.logits)]
+        [
+            *_format_title(activations),
+            *_format_embedding(activations),
+            *_format_layers(activations, model),
+            *_format_logits(activations.logits),
+        ]
     )
 
 
-def _title(activations: Moment) -> Iterator[str]:
+def _format_title(activations: Activations) -> Iterator[str]:
     step = "" if activations.step is None else f"step {activations.step:,}, decided at "
-    where = f" of the run, {activations.place:,} of segment {activations.segment + 1:,}" if activations.segment else ""
-    yield from _filled(f"{step}position {activations.position:,}{where}: the token is {cut(activations.token)}", "")
+    where = (
+        f" of the run, {activations.local_position:,} of segment {activations.segment + 1:,}"
+        if activations.segment
+        else ""
+    )
+    yield from _wrap(
+        f"{step}position {activations.position:,}{where}: the token is {shorten_middle(activations.token)}", ""
+    )
 
 
-def _embedding(activations: Moment) -> Iterator[str]:
-    first = activations.streams[0]
+def _format_embedding(activations: Activations) -> Iterator[str]:
+    first = activations.residual_streams[0]
     yield "embedding"
-    yield from _changes([(name, value) for name, value in first if value != 0])
+    yield from _format_changes([(name, value) for name, value in first if value != 0])
 
 
-def _layers(activations: Moment, model: Model) -> Iterator[str]:
+def _format_layers(activations: Activations, model: Model) -> Iterator[str]:
     """Format each layer: a sentence per head, and the changed coordinates."""
-    before, label = activations.streams[0], ""
-    for stream in activations.streams[1:]:
-        changed = list(_changed(before, stream))
-        if (name := _layer(stream.stage)) != label and (changed or stream.stage.sublayer == ATTENTION):
+    before, label = activations.residual_streams[0], ""
+    for stream in activations.residual_streams[1:]:
+        changed = list(_changed_coordinates(before, stream))
+        if (name := _format_layer(stream.hook_point)) != label and (changed or stream.hook_point.sublayer == ATTENTION):
             label = name
             yield name
-        if stream.stage.sublayer == ATTENTION:
+        if stream.hook_point.sublayer == ATTENTION:
             for head in activations.heads:
-                if head.stage == stream.stage:
-                    yield from _filled(sentence(head, model), "  ", hanging="    ")
-        if stream.stage.sublayer != ATTENTION and changed:
+                if head.hook_point == stream.hook_point:
+                    yield from _wrap(explain_head(head, model), "  ", hanging="    ")
+        if stream.hook_point.sublayer != ATTENTION and changed:
             yield "  feed-forward"
-        yield from _changes(changed)
+        yield from _format_changes(changed)
         before = stream
 
 
-def _layer(stage: Stage) -> str:
-    iteration = f", iteration {stage.turn} of {stage.loop}" if stage.turn else ""
+def _format_layer(stage: HookPoint) -> str:
+    iteration = f", iteration {stage.iteration} of {stage.loop}" if stage.iteration else ""
     return f"layer {stage.layer}{iteration}"
 
 
-def _changed(before: Stream, after: Stream) -> Iterator[tuple[str, Number]]:
+def _changed_coordinates(before: ResidualStream, after: ResidualStream) -> Iterator[tuple[str, EnclosedNumber]]:
     for (name, old), (_, new) in zip(before, after, strict=True):
         if old != new:
             yield name, new
 
 
-def _changes(changed: Sequence[tuple[str, Number]]) -> Iterator[str]:
+def _format_changes(changed: Sequence[tuple[str, EnclosedNumber]]) -> Iterator[str]:
     """Format the new values of coordinates."""
     if not changed:
         return
-    items = [_whole(f"{cut(name)} = {told(value)}") for name, value in changed[:MOST_CHANGES]]
-    more = f" and {len(changed) - MOST_CHANGES:,} more" if len(changed) > MOST_CHANGES else ""
-    yield from _filled(f"→ {', '.join(items)}{more}", "    ", hanging="      ")
+    items = [_unbreakable(f"{shorten_middle(name)} = {format_number(value)}") for name, value in changed[:MAX_CHANGES]]
+    more = f" and {len(changed) - MAX_CHANGES:,} more" if len(changed) > MAX_CHANGES else ""
+    yield from _wrap(f"→ {', '.join(items)}{more}", "    ", hanging="      ")
 
 
-def _logits(logits: Logits) -> Iterator[str]:
+def _format_logits(logits: Logits) -> Iterator[str]:
     yield "logits"
-    ranked = sorted(zip(logits.values, logits.outputs, strict=True), key=lambda pair: -most(pair[0]))
-    items = [_whole(f"{cut(output)} {told(value)}") for value, output in ranked[:MOST_LOGITS]]
-    more = f" and {len(ranked) - MOST_LOGITS:,} more" if len(ranked) > MOST_LOGITS else ""
-    yield from _filled(f"{', '.join(items)}{more}", "  ", hanging="    ")
+    ranked = sorted(zip(logits.values, logits.outputs, strict=True), key=lambda pair: -upper_end(pair[0]))
+    items = [_unbreakable(f"{shorten_middle(output)} {format_number(value)}") for value, output in ranked[:MAX_LOGITS]]
+    more = f" and {len(ranked) - MAX_LOGITS:,} more" if len(ranked) > MAX_LOGITS else ""
+    yield from _wrap(f"{', '.join(items)}{more}", "  ", hanging="    ")
     if logits.winner is None:
-        verdict = f"{len(logits.rivals):,} outputs tie, so that none is emitted"
-        verdict += "; the run ignores it" if logits.said is None else ""
+        verdict = f"{len(logits.tied):,} outputs tie, so that none is emitted"
+        verdict += "; the run ignores it" if logits.emitted is None else ""
     else:
-        margin = "" if logits.margin is None else f", by {_margin(logits.margin, logits.bounded)}"
-        intro = "the run ignores it, but it would be " if logits.said is None else "it emits "
-        verdict = f"{intro}{cut(logits.winner)}{margin}"
-    yield from _filled(verdict, "  ", hanging="    ")
+        margin = "" if logits.margin is None else f", by {_format_margin(logits.margin, logits.has_bounds)}"
+        intro = "the run ignores it, but it would be " if logits.emitted is None else "it emits "
+        verdict = f"{intro}{shorten_middle(logits.winner)}{margin}"
+    yield from _wrap(verdict, "  ", hanging="    ")
 
 
-def _margin(margin: Fraction, bounded: bool) -> str:
+def _format_margin(margin: Fraction, bounded: bool) -> str:
     """The margin of the winner; of a bound, the digits that are certain."""
-    return f"at least {told_below(margin)}" if bounded else told(margin)
+    return f"at least {format_rounded_down(margin)}" if bounded else format_number(margin)
 
 
-def _whole(text: str) -> str:
+def _unbreakable(text: str) -> str:
     """Protect the spaces of a text from line breaks."""
     return text.replace(" ", _BLANK)
 
 
-def _filled(text: str, indent: str, hanging: str | None = None) -> list[str]:
+def _wrap(text: str, indent: str, hanging: str | None = None) -> list[str]:
     hanging = indent if hanging is None else hanging
-    return [line.replace(_BLANK, " ") for line in wrap(text, WIDTH, initial_indent=indent, subsequent_indent=hanging)]
+    return [
+        line.replace(_BLANK, " ") for line in wrap(text, LINE_WIDTH, initial_indent=indent, subsequent_indent=hanging)
+    ]
 
 
-def explained(activations: Moment, model: Model) -> dict[str, object]:
+def activations_to_json(activations: Activations, model: Model) -> dict[str, object]:
     """Convert the activations to JSON data: numbers are strings like "3/4"; enclosures are pairs of their ends."""
     return {
         "position": activations.position,
         "step": activations.step,
         "segment": activations.segment,
-        "place": activations.place,
+        "place": activations.local_position,
         "token": activations.token,
         "heads": [
             {
-                "layer": head.stage.layer,
-                "iteration": head.stage.turn,
+                "layer": head.hook_point.layer,
+                "iteration": head.hook_point.iteration,
                 "index": head.index,
                 "head": head.name,
-                "sentence": sentence(head, model),
+                "sentence": explain_head(head, model),
                 "visible": len(head.visible),
                 "chosen": list(head.chosen),
                 "tied": len(head.tied),
-                "best": _json(head.best),
+                "best": _json(head.max_score),
                 "gap": _json(head.gap),
                 "next_best": list(head.next_best),
-                "scores": {k: _json(v) for k, v in head.scores.items()} if len(head.visible) <= MOST_SCORES else None,
-                **({} if head.head.weighting.hard else {"weights": {k: _json(v) for k, v in head.weights.items()}}),
+                "scores": {k: _json(v) for k, v in head.scores.items()} if len(head.visible) <= MAX_SCORES else None,
+                **({} if head.head.weighting.is_hard else {"weights": {k: _json(v) for k, v in head.weights.items()}}),
                 "retrieved": {name: _json(value) for name, value in head.added.items()},
             }
             for head in activations.heads
         ],
         "stream": [
             {
-                "layer": stream.stage.layer,
-                "iteration": stream.stage.turn,
-                "sublayer": stream.stage.sublayer,
+                "layer": stream.hook_point.layer,
+                "iteration": stream.hook_point.iteration,
+                "sublayer": stream.hook_point.sublayer,
                 "values": {name: _json(value) for name, value in stream},
             }
-            for stream in activations.streams
+            for stream in activations.residual_streams
         ],
         "logits": {
             "winner": activations.logits.winner,
-            "emitted": activations.logits.said,
+            "emitted": activations.logits.emitted,
             "runner_up": activations.logits.runner_up,
             "margin": _json(activations.logits.margin),
             "values": dict(zip(activations.logits.outputs, map(_json, activations.logits.values), strict=True)),
@@ -249,7 +274,7 @@ def explained(activations: Moment, model: Model) -> dict[str, object]:
     }
 
 
-def _json(number: Number | None) -> object:
+def _json(number: EnclosedNumber | None) -> object:
     if isinstance(number, Enclosure):
-        return list(written_ends(number))
-    return None if number is None else written(number)
+        return list(format_ends(number))
+    return None if number is None else format_fraction(number)

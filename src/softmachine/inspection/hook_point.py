@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from softmachine.engines.dense.attention import Search
+from softmachine.engines.dense.attention import AttentionRecord
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.hooks import Where
+from softmachine.engines.dense.hooks import LayerIndex
 from softmachine.transformer.weights import Head, Transformer
 
 EMBEDDING, ATTENTION, FEED_FORWARD = "embedding", "attention", "feed-forward"
 
 
 @dataclass(frozen=True)
-class Stage:
+class HookPoint:
     """A sublayer, in one iteration of its loop.
 
     Args:
@@ -27,41 +27,41 @@ class Stage:
     layer: int
     sublayer: str
     loop: str = ""
-    turn: int = 0
+    iteration: int = 0
 
     def __str__(self) -> str:
         if not self.layer:
             return self.sublayer
-        return f"{f'iteration {self.turn}, ' if self.turn else ''}layer {self.layer}, {self.sublayer}"
+        return f"{f'iteration {self.iteration}, ' if self.iteration else ''}layer {self.layer}, {self.sublayer}"
 
 
-class Stages:
+class HookPoints:
     """The hook points of a transformer, with the layer numbers of the architecture diagram."""
 
     def __init__(self, transformer: Transformer) -> None:
         self._blocks = transformer.blocks
         self._first = [1 + sum(len(block.layers) for block in self._blocks[:b]) for b in range(len(self._blocks))]
 
-    def of(self, where: Where, sublayer: str) -> Stage:
+    def find(self, where: LayerIndex, sublayer: str) -> HookPoint:
         """The hook point of a sublayer."""
         b, turn, depth = where
         name = self._blocks[b].name
-        return Stage(self._first[b] + depth, sublayer, name, turn + 1 if name else 0)
+        return HookPoint(self._first[b] + depth, sublayer, name, turn + 1 if name else 0)
 
 
-def searches_of(
-    engine: DenseEngine, where: Where, found: Sequence[tuple[int, Search]]
-) -> Iterator[tuple[int, Head, int, list[Search]]]:
+def match_searches(
+    engine: DenseEngine, where: LayerIndex, searches: Sequence[tuple[int, AttentionRecord]]
+) -> Iterator[tuple[int, Head, int, list[AttentionRecord]]]:
     """The heads of a layer in order, with the searches of their groups: index, head, its index in the group, searches.
 
     Args:
         engine: The engine that runs the model.
         where: The layer.
-        found: The searches of the layer, each with the index of its group.
+        searches: The searches of the layer, each with the index of its group.
     """
     block, _, depth = where
     layer, dense = engine.transformer.blocks[block].layers[depth], engine.blocks[block][depth]
     places = [(g, k) for g, group in enumerate(dense.groups) for k in range(len(group))]
     for index, head in enumerate(layer.heads):
         group, member = places[dense.order[index]]
-        yield index, head, member, [search for g, search in found if g == group]
+        yield index, head, member, [search for g, search in searches if g == group]

@@ -12,67 +12,71 @@ import numpy as np
 from flint import fmpq
 
 from softmachine.engines.dense.engine import Pass
-from softmachine.engines.fast.analysis.flow import FlowHead, Position
-from softmachine.engines.fast.analysis.forms import Form
-from softmachine.engines.fast.analysis.grids import Declined
-from softmachine.engines.fast.audit import read_again
+from softmachine.engines.fast.analysis.flow import LiftedHead, PositionAtom
+from softmachine.engines.fast.analysis.forms import AffineForm
+from softmachine.engines.fast.analysis.grids import UnsupportedModel
+from softmachine.engines.fast.audit import replay
 from softmachine.engines.fast.engine import FastEngine
-from softmachine.engines.fast.exact_attention import Block, of_atom
+from softmachine.engines.fast.exact_attention import PositionBlock, column_of_atom
 from softmachine.engines.fast.tokens import Tokens
 from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.base import Array
 from softmachine.support.errors import PrecisionError, UsageError
-from softmachine.support.resources import Estimate, allow
-from softmachine.support.text import many
+from softmachine.support.resources import Estimate, require_affordable
+from softmachine.support.text import pluralize
 
-SIZE = 1 << 14
+BLOCK_SIZE = 1 << 14
 """Positions per block."""
-PLAIN = 20_000
+MAX_PLAIN_PYTHON_TOKENS = 20_000
 """Contexts with fewer tokens run the generated code in plain Python, which saves compiling it."""
-SECONDS, BYTES = 2e-6, 32
+SECONDS_PER_NUMBER, BYTES_PER_NUMBER = 2e-6, 32
 """Upper bounds of time and memory per number of a key or a value; most numbers are shared."""
 
 
-def adopt_prefix(reading: Pass, tokens: Sequence[str]) -> bool:
+def prefill_kv_cache(target: Pass, tokens: Sequence[str]) -> bool:
     """Fill the KV cache of an empty pass as if it had read these tokens; returns False if that is not possible.
 
     Raises:
-        EffortError: If it takes too long or too much memory, and ``yes`` is not given.
+        TooExpensiveError: If it takes too long or too much memory, and ``yes`` is not given.
     """
-    transformer = reading.engine.transformer
+    transformer = target.engine.transformer
     try:
-        fast = FastEngine(transformer, plain=len(tokens) < PLAIN)
-    except (Declined, UsageError):
+        fast = FastEngine(transformer, plain=len(tokens) < MAX_PLAIN_PYTHON_TOKENS)
+    except (UnsupportedModel, UsageError):
         return False
     heads = fast.flow.heads
     forms = [form for head in heads for form in (*head.every_key, *head.value)]
     atoms = sorted({number for form in forms for number in form.terms})
-    written = [number for number in atoms if not isinstance(fast.flow.atoms[number], Position)]
+    written = [number for number in atoms if not isinstance(fast.flow.atoms[number], PositionAtom)]
     if not set(written) <= {item for item in fast.flow.order if isinstance(item, int)}:
         return False  # a number that the fast engine does not compute
     count = len(tokens) * len(forms)
-    allow(Estimate(f"reading {many(len(tokens), 'token')} again", count * SECONDS, count * BYTES))
+    require_affordable(
+        Estimate(
+            f"reading {pluralize(len(tokens), 'token')} again", count * SECONDS_PER_NUMBER, count * BYTES_PER_NUMBER
+        )
+    )
     codes = [transformer.token_index[token] for token in tokens]
-    known = Tokens(transformer.vocabulary, codes, fast.code.kinds)
+    known = Tokens(transformer.vocabulary, codes, fast.code.token_classes)
     try:
-        for block in read_again(fast, known, len(tokens), written, SIZE):
-            columns = _Columns(fast, block)
-            for where, parts in _groups(reading, heads):
-                reading.adopt(where, [columns.tensor(part) for part in parts])
+        for block in replay(fast, known, len(tokens), written, BLOCK_SIZE):
+            columns = _RationalColumns(fast, block)
+            for where, parts in _cache_slots(target, heads):
+                target.append_kv(where, [columns.tensor(part) for part in parts])
     except PrecisionError:  # a number is out of the range of the fast engine
-        reading.rewind(0)
+        target.rewind(0)
         return False
-    reading.read = len(tokens)
+    target.tokens_read = len(tokens)
     return True
 
 
-def _groups(
-    reading: Pass, heads: Sequence[FlowHead]
-) -> Iterator[tuple[tuple[int, int, int, int], list[Sequence[Form]]]]:
+def _cache_slots(
+    reading: Pass, heads: Sequence[LiftedHead]
+) -> Iterator[tuple[tuple[int, int, int, int], list[Sequence[AffineForm]]]]:
     """The KV cache slots of the dense engine: for each group of heads, its keys and the values of each head."""
     engine, following = reading.engine, iter(heads)
     for b, block in enumerate(engine.transformer.blocks):
-        for turn in range(block.count(reading.length)):
+        for turn in range(block.iterations(reading.length)):
             for depth, dense in enumerate(engine.blocks[b]):
                 own = [next(following) for _ in block.layers[depth].heads]
                 placed = dict(zip(dense.order, own, strict=True))
@@ -83,21 +87,21 @@ def _groups(
                     start += len(group)
 
 
-class _Columns:
+class _RationalColumns:
     """The numbers of a block as rationals; equal ones share one object."""
 
-    def __init__(self, fast: FastEngine, block: Block) -> None:
+    def __init__(self, fast: FastEngine, block: PositionBlock) -> None:
         self.fast, self.block = fast, block
         self._atoms: dict[int, Array] = {}
 
-    def tensor(self, forms: Sequence[Form]) -> Tensor:
+    def tensor(self, forms: Sequence[AffineForm]) -> Tensor:
         """Some forms at every position: (1, position, form)."""
         value = np.empty((1, len(self.block.tokens), len(forms)), dtype=object)
         for k, form in enumerate(forms):
             value[0, :, k] = self._form(form)
         return Tensor(value)
 
-    def _form(self, form: Form) -> Array:
+    def _form(self, form: AffineForm) -> Array:
         table = np.array([form.at_token(token) for token in range(self.fast.flow.vocabulary)], dtype=object)
         exact = np.array([fmpq(entry.numerator, entry.denominator) for entry in table], dtype=object)
         total: Array = exact[self.block.tokens]
@@ -107,11 +111,11 @@ class _Columns:
 
     def _atom(self, number: int) -> Array:
         if number not in self._atoms:
-            column = self.block.column(of_atom(number, self.fast.flow.atoms[number]))
-            below = np.broadcast_to(column.d, column.n.shape).tolist()
+            column = self.block.column(column_of_atom(number, self.fast.flow.atoms[number]))
+            below = np.broadcast_to(column.denominators, column.numerators.shape).tolist()
             known: dict[tuple[int, int], fmpq] = {}
             self._atoms[number] = np.array(
-                [known.setdefault(pair, fmpq(*pair)) for pair in zip(column.n.tolist(), below, strict=True)],
+                [known.setdefault(pair, fmpq(*pair)) for pair in zip(column.numerators.tolist(), below, strict=True)],
                 dtype=object,
             )
         return self._atoms[number]

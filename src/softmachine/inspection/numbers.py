@@ -13,11 +13,11 @@ from typing import TypeAlias
 from flint import arb, fmpq
 
 from softmachine.support.errors import PrecisionError
-from softmachine.transformer.head_view import Enclosure, Number
+from softmachine.transformer.head_view import EnclosedNumber, Enclosure
 from softmachine.transformer.weights import AffineMap, Matrix
 
 
-def number(value: fmpq | arb) -> Number:
+def to_number(value: fmpq | arb) -> EnclosedNumber:
     """Convert a rational or a ball.
 
     Raises:
@@ -33,9 +33,9 @@ def number(value: fmpq | arb) -> Number:
     return Enclosure(middle - radius, middle + radius)
 
 
-def numbers(values: Iterable[fmpq | arb]) -> tuple[Number, ...]:
+def to_numbers(values: Iterable[fmpq | arb]) -> tuple[EnclosedNumber, ...]:
     """Convert several numbers."""
-    return tuple(map(number, values))
+    return tuple(map(to_number, values))
 
 
 def _dyadic(exact: arb) -> Fraction:
@@ -45,43 +45,43 @@ def _dyadic(exact: arb) -> Fraction:
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
-SAFE = 2**53
+MAX_SAFE_INTEGER = 2**53
 """Integers below this are exact in JavaScript."""
-MOST_ORDER = 3
+MAX_ORDER = 3
 """The highest order of differences: polynomials up to this degree become constants."""
 
 
-def number_json(value: Fraction | int) -> int | str:
+def encode_number(value: Fraction | int) -> int | str:
     """A number: an integer, or "n/d"."""
     if value.denominator == 1:
         whole = value.numerator
-        return whole if abs(whole) < SAFE else str(whole)
+        return whole if abs(whole) < MAX_SAFE_INTEGER else str(whole)
     return f"{value.numerator}/{value.denominator}"
 
 
-def row(entries: Iterable[tuple[int, Fraction]]) -> list[Json]:
+def encode_row(entries: Iterable[tuple[int, Fraction]]) -> list[Json]:
     """A sparse row: columns and values, alternately."""
-    return [item for column, value in entries for item in (column, number_json(value))]
+    return [item for column, value in entries for item in (column, encode_number(value))]
 
 
-def matrix(sparse: Matrix) -> list[Json]:
+def encode_matrix(sparse: Matrix) -> list[Json]:
     """A sparse matrix, row by row."""
-    return [row(entries) for entries in sparse.rows]
+    return [encode_row(entries) for entries in sparse.rows]
 
 
-def affine(part: AffineMap) -> Json:
+def encode_affine(map_: AffineMap) -> Json:
     """An affine map: its rows, and its bias."""
-    return [matrix(part.weight), [number_json(value) for value in part.bias]]
+    return [encode_matrix(map_.weight), [encode_number(value) for value in map_.bias]]
 
 
-def differences(values: Sequence[int]) -> Json:
+def encode_differences(values: Sequence[int]) -> Json:
     """Integers as k and their k-th differences, for the k with the shortest text; a constant is written once.
 
     The first numbers of the lower orders, which the differences lack, come before them.
     """
     best: tuple[int, int, list[int], list[int]] | None = None
     rest, heads = list(values), list[int]()
-    for order in range(MOST_ORDER + 1):
+    for order in range(MAX_ORDER + 1):
         size = 1 if len(set(rest)) < 2 else sum(len(str(value)) + 1 for value in rest)
         if best is None or size < best[0]:
             best = size, order, list(heads), rest
@@ -92,11 +92,13 @@ def differences(values: Sequence[int]) -> Json:
     assert best is not None
     _, order, firsts, rest = best
     constant = len(set(rest)) < 2
-    shown: list[Json] = [value if abs(value) < SAFE else str(value) for value in (rest[:1] if constant else rest)]
-    return [order, [value if abs(value) < SAFE else str(value) for value in firsts], len(rest), shown]
+    shown: list[Json] = [
+        value if abs(value) < MAX_SAFE_INTEGER else str(value) for value in (rest[:1] if constant else rest)
+    ]
+    return [order, [value if abs(value) < MAX_SAFE_INTEGER else str(value) for value in firsts], len(rest), shown]
 
 
-def table(values: Sequence[Fraction]) -> Json:
+def encode_fractions(values: Sequence[Fraction]) -> Json:
     """Fractions, as two tables of integers."""
-    over = differences([value.denominator for value in values])
-    return [differences([value.numerator for value in values]), over]
+    over = encode_differences([value.denominator for value in values])
+    return [encode_differences([value.numerator for value in values]), over]

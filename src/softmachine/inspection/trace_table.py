@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from softmachine.compiler.model import Model
 from softmachine.inspection.inspection import Inspection
 from softmachine.support.errors import UsageError
-from softmachine.transformer.trace_column import Column
+from softmachine.transformer.trace_column import TraceColumn
 
-POSITION, TOKEN, SAYS = "i", "x", "y"
+POSITION, TOKEN, OUTPUT = "i", "x", "y"
 """Titles of the columns of the position, its token, and the output."""
 
 
-def require_columns(model: Model) -> tuple[Column, ...]:
+def require_columns(model: Model) -> tuple[TraceColumn, ...]:
     """The columns that the theorem of a model defines.
 
     Raises:
@@ -31,15 +31,15 @@ def require_columns(model: Model) -> tuple[Column, ...]:
     return tuple(columns(model.codec))
 
 
-def rows(inspection: Inspection, most: int) -> Iterator[dict[str, str]]:
-    """The first rows, at most ``most``: entries by the titles of their columns."""
+def iterate_rows(inspection: Inspection, max_rows: int) -> Iterator[dict[str, str]]:
+    """The first rows, at most ``max_rows``: entries by the titles of their columns."""
     columns = require_columns(inspection.run.model)
-    for activations in inspection.moments(range(min(len(inspection), most))):
-        stream = dict(activations.streams[-1])
-        entries = {column.title: column.entry(stream) for column in columns}
+    for activations in inspection.at_positions(range(min(len(inspection), max_rows))):
+        stream = dict(activations.residual_streams[-1])
+        entries = {column.title: column.format_entry(stream) for column in columns}
         yield {
             POSITION: f"{activations.position}",
             TOKEN: activations.token,
             **entries,
-            SAYS: activations.logits.winner or "",
+            OUTPUT: activations.logits.winner or "",
         }

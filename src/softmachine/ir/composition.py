@@ -16,17 +16,17 @@ from dataclasses import replace
 from fractions import Fraction
 
 from softmachine.ir import Program, Signal, named, position, relu, stack
-from softmachine.ir.gadgets.binary_addresses import avoiding
-from softmachine.ir.gadgets.position_tables import flag
+from softmachine.ir.gadgets.binary_addresses import penalty_scores
+from softmachine.ir.gadgets.position_tables import position_flag
 from softmachine.ir.primitives import Attention, Carried, Loop, Position, Token
-from softmachine.ir.ranges import BIT, Kind, exactly, union
-from softmachine.ir.signal import Affine, Atom, Node, inputs_first, of_node
+from softmachine.ir.ranges import BIT, ValueRange, exact, union
+from softmachine.ir.signal import Affine, Atom, Node, node_signal, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import Feature
-from softmachine.transformer.table_features import InBlocks, Shifted
+from softmachine.transformer.table_features import BlockFeature, OffsetFeature
 
 
-def stacked(
+def compose(
     name: str, reduction: Program, recogniser: Program, *, offset: int, bits: int, length: int, block: int = 1
 ) -> Program:
     """Compose a reduction and a recogniser into one transformer that accepts w iff the recogniser accepts t(w).
@@ -49,33 +49,33 @@ def stacked(
             f"{reduction.name!r} cannot feed {recogniser.name!r}",
             hint="a reduction outputs false or true, and a recogniser reads 0, 1 and padding",
         )
-    output = (reduction.logits[1] + Fraction(1, 2)).known(BIT)
+    output = (reduction.logits[1] + Fraction(1, 2)).with_range(BIT)
     inside = [*[1] * (block - 1), 0] * bits
-    is_letter = flag("is letter", [0] * offset + [1 - item for item in inside])
-    is_padding = flag("is padding", [0] * (offset + len(inside)) + [1] * (length - bits))
-    letter = named("letter", relu("letter", output + is_letter - 1).known(BIT))
-    avoided = avoiding(flag("is outside", [1] * offset + (inside if block > 1 else [])))
+    is_letter = position_flag("is letter", [0] * offset + [1 - item for item in inside])
+    is_padding = position_flag("is padding", [0] * (offset + len(inside)) + [1] * (length - bits))
+    letter = named("letter", relu("letter", output + is_letter - 1).with_range(BIT))
+    avoided = penalty_scores(position_flag("is outside", [1] * offset + (inside if block > 1 else [])))
 
     def placed(feature: Feature) -> Feature:
-        return Shifted(offset, feature) if block == 1 else InBlocks(offset, feature, block, bits)
+        return OffsetFeature(offset, feature) if block == 1 else BlockFeature(offset, feature, block, bits)
 
     def read(table: Token) -> Signal:
         """A token table as forms: the row of 0, the difference of the rows of 1 and 0, and the row of padding."""
         rows = zip(*map(table.row, ("0", "1", padding[0])), strict=True)
         return stack(*(is_letter * zero + letter * (one - zero) + is_padding * pad for zero, one, pad in rows))
 
-    logits = _rebuilt(recogniser.logits, read, avoided, placed)
+    logits = _rebuild(recogniser.logits, read, avoided, placed)
     positions = offset + len(inside) + length - bits
-    return Program(name, reduction.vocabulary, recogniser.outputs, logits, recogniser.margin, positions=positions)
+    return Program(name, reduction.vocabulary, recogniser.outputs, logits, recogniser.margin, position_count=positions)
 
 
-def _rebuilt(
+def _rebuild(
     signal: Signal,
     read: Callable[[Token], Signal],
-    avoided: tuple[Signal, Signal],
-    placed: Callable[[Feature], Feature],
+    hidden: tuple[Signal, Signal],
+    features: Callable[[Feature], Feature],
 ) -> Signal:
-    """Rebuild the recogniser's signal with ``read`` in place of token tables and ``placed`` features."""
+    """Rebuild the recogniser's signal with ``read`` in place of token tables and ``features`` features."""
     atoms: dict[Atom, Affine] = {}
     carried: dict[Carried, Carried] = {}
 
@@ -91,21 +91,21 @@ def _rebuilt(
             case Token():
                 return read(node)
             case Position():
-                with_zero = union([node.kinds[0], exactly(Fraction(0))])
-                return position(placed(node.feature)).known(with_zero)
+                with_zero = union([node.ranges[0], exact(Fraction(0))])
+                return position(features(node.feature)).with_range(with_zero)
             case Attention():
-                head = node.over(forms)
-                query, key = (*head.query, *avoided[0].forms), (*head.key, *avoided[1].forms)
+                head = node.with_forms(forms)
+                query, key = (*head.query, *hidden[0].forms), (*head.key, *hidden[1].forms)
                 # Positions before the blocks have arbitrary queries, so the declared gap does not hold for them.
-                kinds = tuple(Kind(kind.low, kind.high, None) for kind in node.kinds)
-                return of_node(replace(head, kinds=kinds, query=query, key=key, single=False, gap=None))
+                kinds = tuple(ValueRange(kind.low, kind.high, None) for kind in node.ranges)
+                return node_signal(replace(head, ranges=kinds, query=query, key=key, single_key=False, gap=None))
             case Carried():
                 carried[node] = replace(node)
-                return of_node(carried[node])
+                return node_signal(carried[node])
             case Loop():
-                return of_node(replace(node.over(forms), carried=carried[node.carried]))
-        return of_node(node.over(forms))
+                return node_signal(replace(node.with_forms(forms), carried=carried[node.carried]))
+        return node_signal(node.with_forms(forms))
 
-    for node in inputs_first(signal.forms):
+    for node in topological_order(signal.forms):
         atoms |= {(node, k): form for k, form in enumerate(again(node).forms)}
-    return Signal(forms(signal.forms), signal.kinds, signal.labels)
+    return Signal(forms(signal.forms), signal.ranges, signal.labels)

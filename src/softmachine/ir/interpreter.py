@@ -9,10 +9,21 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isqrt
 
-from softmachine.ir.primitives import Attention, Carried, Fall, Loop, Named, Norm, Position, Token, Unit, outside_loops
-from softmachine.ir.signal import Affine, Atom, Node, Signal, inputs_first
+from softmachine.ir.primitives import (
+    Attention,
+    Carried,
+    Loop,
+    Named,
+    Norm,
+    Position,
+    ScoreDecay,
+    Token,
+    Unit,
+    inputs_outside_loops,
+)
+from softmachine.ir.signal import Affine, Atom, Node, Signal, topological_order
 from softmachine.support.errors import ConstructionError
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import Feature
 
 Vector = tuple[Fraction, ...]
@@ -33,10 +44,10 @@ def evaluate(signal: Signal, tokens: Sequence[str], length: int | None = None) -
     Raises:
         ConstructionError: If a declaration (a range, a gap, a tie) does not hold, or a softmax has no rational value.
     """
-    return _Evaluation(tokens, length, {}).evaluate(signal.forms)
+    return _Evaluator(tokens, length, {}).evaluate(signal.forms)
 
 
-class _Evaluation:
+class _Evaluator:
     """Values of all nodes on one sequence, each computed once."""
 
     def __init__(self, tokens: Sequence[str], length: int | None, known: dict[Node, Column]) -> None:
@@ -45,9 +56,9 @@ class _Evaluation:
         self.values = known
 
     def evaluate(self, forms: Sequence[Affine]) -> Column:
-        for node in inputs_first(forms, outside_loops, self.values):
+        for node in topological_order(forms, inputs_outside_loops, self.values):
             column = self.compute(node)
-            self.check_kinds(node, column)
+            self.check_ranges(node, column)
             self.values[node] = column
         return self.forms(forms)
 
@@ -68,7 +79,7 @@ class _Evaluation:
             case Unit(activation="step"):
                 return [tuple(Fraction(x >= 0) for x in row) for row in self.forms(node.forms)]
             case Norm():
-                return [_normalised(node, row) for row in self.forms(node.forms)]
+                return [_normalise(node, row) for row in self.forms(node.forms)]
             case Named():
                 column = self.forms(node.forms)
                 self.check_restores(node, column)
@@ -83,33 +94,33 @@ class _Evaluation:
 
     def loop(self, node: Loop) -> Column:
         column = self.forms(node.initial)
-        times = node.times.at(0, self.length) if isinstance(node.times, Feature) else node.times
+        times = node.iterations.at(0, self.length) if isinstance(node.iterations, Feature) else node.iterations
         for _ in range(int(times)):
-            self.check_kinds(node.carried, column)
-            inner = _Evaluation(self.tokens, self.length, {**self.values, node.carried: column})
+            self.check_ranges(node.carried, column)
+            inner = _Evaluator(self.tokens, self.length, {**self.values, node.carried: column})
             column = inner.evaluate(node.body)
         return column
 
     def attention(self, node: Attention) -> Column:
         queries, keys, values = self.forms(node.query), self.forms(node.key), self.forms(node.value)
-        zero = (Fraction(0),) * len(node.kinds)
+        zero = (Fraction(0),) * len(node.ranges)
         result: Column = []
         for i, query in enumerate(queries):
             scores = {
                 j: sum((q * k for q, k in zip(query, keys[j], strict=True)), Fraction(0))
                 + (node.bias.at(j, i) if node.bias else 0)
                 for j in range(len(self.tokens))
-                if node.mask.sees(j, i)
+                if node.mask.is_visible(j, i)
             }
-            chosen = self.choose(node, i, scores)
+            chosen = self.attended_positions(node, i, scores)
             rows = [values[j] for j in chosen]
-            if node.single and any(row != rows[0] for row in rows):
+            if node.single_key and any(row != rows[0] for row in rows):
                 raise ConstructionError(f"head {node.name!r} at position {i}: tied positions {chosen} differ in value")
             mean = (sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True))
             result.append(tuple(mean) if rows else zero)
         return result
 
-    def choose(self, node: Attention, i: int, scores: dict[int, Fraction]) -> list[int]:
+    def attended_positions(self, node: Attention, i: int, scores: dict[int, Fraction]) -> list[int]:
         """Return the positions with nonzero attention weight; all have the same weight."""
         if not scores:
             return []
@@ -121,26 +132,26 @@ class _Evaluation:
             raise ConstructionError(
                 f"head {node.name!r} at position {i}: the gap is {best - max(others)}, less than the declared {gap}"
             )
-        self.check_fall(node, i, scores, winners, gap)
-        match node.weighting.choice:
-            case Choice.LEFTMOST:
+        self.check_decay(node, i, scores, winners, gap)
+        match node.weighting.kind:
+            case AttentionKind.LEFTMOST:
                 return winners[:1]
-            case Choice.RIGHTMOST:
+            case AttentionKind.RIGHTMOST:
                 return winners[-1:]
-            case Choice.SOFTMAX if others:
+            case AttentionKind.SOFTMAX if others:
                 raise ConstructionError(f"head {node.name!r}: softmax of different scores has no rational value")
         return winners
 
-    def check_fall(
+    def check_decay(
         self, node: Attention, i: int, scores: dict[int, Fraction], winners: list[int], gap: Fraction | None
     ) -> None:
         """Check that the other scores decay as declared; for a flat decay the check of the gap suffices."""
-        if gap is None or node.fall is Fall.FLAT:
+        if gap is None or node.decay is ScoreDecay.FLAT:
             return
         best = scores[winners[0]]
         below = sorted(best - score for j, score in scores.items() if j not in winners)
         holds = {k: distance >= k * gap for k, distance in enumerate(below, 1)}
-        if node.fall is Fall.QUADRATIC:
+        if node.decay is ScoreDecay.QUADRATIC:
             away = {j: min(abs(j - winner) for winner in winners) for j in scores}
             holds = {j: best - scores[j] >= away[j] ** 2 * gap for j in scores}
         if not all(holds.values()):
@@ -155,25 +166,25 @@ class _Evaluation:
         for atom, factor in (term for form in node.restores for term in form.terms.items()):
             if not isinstance(atom[0], Token | Position):
                 factors[atom] = max(factors.get(atom, Fraction(0)), abs(factor))
-        units = {unit for unit in inputs_first(node.forms, _inputs_of_unit) if isinstance(unit, Unit)}
+        units = {unit for unit in topological_order(node.forms, _inputs_of_unit) if isinstance(unit, Unit)}
         for (source, k), factor in factors.items():
             exact = {known: values for known, values in self.values.items() if known not in units or known is source}
             for error in (TOLERANCE / factor, -TOLERANCE / factor):
                 moved = [(*row[:k], row[k] + error, *row[k + 1 :]) for row in self.values[source]]
-                inexact = _Evaluation(self.tokens, self.length, {**exact, source: moved})
-                for unit in inputs_first(node.forms, outside_loops, inexact.values):
+                inexact = _Evaluator(self.tokens, self.length, {**exact, source: moved})
+                for unit in topological_order(node.forms, inputs_outside_loops, inexact.values):
                     inexact.values[unit] = inexact.compute(unit)
                 for i, (found, right) in enumerate(zip(inexact.forms(node.forms), column, strict=True)):
                     if found != right:
                         raise ConstructionError(
                             f"{node.name!r} at position {i} does not restore {source.label(k)}: an error of {error} "
-                            f"there changes {_shown(right)} to {_shown(found)}"
+                            f"there changes {_format_row(right)} to {_format_row(found)}"
                         )
 
-    def check_kinds(self, node: Node, column: Column) -> None:
+    def check_ranges(self, node: Node, column: Column) -> None:
         for i, row in enumerate(column):
-            for k, (value, kind) in enumerate(zip(row, node.kinds, strict=True)):
-                if not kind.admits(value, i, len(self.tokens)):
+            for k, (value, kind) in enumerate(zip(row, node.ranges, strict=True)):
+                if not kind.contains(value, i, len(self.tokens)):
                     raise ConstructionError(
                         f"{node.label(k)} is {value} at position {i}, outside its declared range: {kind}"
                     )
@@ -184,11 +195,11 @@ def _inputs_of_unit(node: Node) -> Iterable[Affine]:
     return node.forms if isinstance(node, Unit) else ()
 
 
-def _shown(row: Vector) -> str:
+def _format_row(row: Vector) -> str:
     return ", ".join(map(str, row))
 
 
-def _normalised(node: Norm, row: Vector) -> Vector:
+def _normalise(node: Norm, row: Vector) -> Vector:
     """Divide a row by its root mean square; a zero row stays zero."""
     square = sum((x * x for x in row), Fraction(0)) / len(row)
     if not square:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from softmachine.ir.ranges import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
-from softmachine.ir.signal import Affine, Node, Signal, of_node
+from softmachine.ir.ranges import BIT, INTEGERS, OVER_POSITIONS, ValueRange, exact, relu_range, union
+from softmachine.ir.signal import Affine, Node, Signal, node_signal
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
+from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 
@@ -28,7 +28,7 @@ class Token(Node):
     def row(self, token: str) -> tuple[Fraction, ...]:
         """Return the vector of a token."""
         found = self.table.get(token, {})
-        return tuple(found.get(k, Fraction(0)) for k in range(len(self.kinds)))
+        return tuple(found.get(k, Fraction(0)) for k in range(len(self.ranges)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Unit(Node):
     forms: tuple[Affine, ...]
     activation: str
     after: tuple[Affine, ...] = ()
-    made_of = ("forms", "after")
+    form_fields = ("forms", "after")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Norm(Unit):
     """
 
 
-class Fall(StrEnum):
+class ScoreDecay(StrEnum):
     """How attention scores decay below the maximum: the bound that the gap implies for the other keys."""
 
     FLAT = "flat"
@@ -86,9 +86,9 @@ class Attention(Node):
     weighting: Weighting
     bias: Relation | None
     gap: Fraction | Feature | None
-    single: bool
-    fall: Fall
-    made_of = ("query", "key", "value")
+    single_key: bool
+    decay: ScoreDecay
+    form_fields = ("query", "key", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class Named(Node):
 
     forms: tuple[Affine, ...]
     restores: tuple[Affine, ...] = ()
-    made_of = ("forms", "restores")
+    form_fields = ("forms", "restores")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,15 +116,15 @@ class Loop(Node):
     carried: Carried
     initial: tuple[Affine, ...]
     body: tuple[Affine, ...]
-    times: int | Feature = field(default=1)
-    made_of = ("initial", "body")
+    iterations: int | Feature = field(default=1)
+    form_fields = ("initial", "body")
 
-    def turns(self, length: int | None) -> int:
+    def count_iterations(self, length: int | None) -> int:
         """Return the number of iterations on an input of this length."""
-        return int(self.times.at(0, length)) if isinstance(self.times, Feature) else self.times
+        return int(self.iterations.at(0, length)) if isinstance(self.iterations, Feature) else self.iterations
 
 
-def outside_loops(node: Node) -> Iterable[Affine]:
+def inputs_outside_loops(node: Node) -> Iterable[Affine]:
     """Return the forms that a node reads before its body runs: for a loop, only the initial values."""
     return node.initial if isinstance(node, Loop) else node.inputs()
 
@@ -137,18 +137,18 @@ def token(
     if len(widths) != 1:
         raise ConstructionError(f"the rows of the token table {name!r} have widths {sorted(widths)}; give them one")
     rows = {key: {k: Fraction(number) for k, number in enumerate(row) if number} for key, row in table.items()}
-    return _of_rows(name, rows, widths.pop(), labels)
+    return _token_from_rows(name, rows, widths.pop(), labels)
 
 
-def one_hot(name: str, labels: tuple[str, ...], others: tuple[str, ...] = ()) -> Signal:
+def one_hot(name: str, labels: tuple[str, ...], default: tuple[str, ...] = ()) -> Signal:
     """One-hot vector of the token at this position; zero for other tokens."""
-    rows: dict[str, dict[int, Fraction]] = {key: {} for key in (*labels, *others)}
+    rows: dict[str, dict[int, Fraction]] = {key: {} for key in (*labels, *default)}
     for k, label in enumerate(labels):
         rows[label][k] = Fraction(1)
-    return _of_rows(name, rows, len(labels), labels)
+    return _token_from_rows(name, rows, len(labels), labels)
 
 
-def _of_rows(
+def _token_from_rows(
     name: str, rows: Mapping[str, Mapping[int, Fraction]], width: int, labels: tuple[str, ...] | None
 ) -> Signal:
     """Create a token signal from sparse rows."""
@@ -156,26 +156,28 @@ def _of_rows(
     for row in rows.values():
         for k, number in row.items():
             columns[k].add(number)
-    kinds = tuple(BIT if column == {0, 1} else union(map(exactly, column)) for column in columns)
+    kinds = tuple(BIT if column == {0, 1} else union(map(exact, column)) for column in columns)
     exclusive = width > 0 and all(list(row.values()) in ([], [1]) for row in rows.values())
-    return of_node(Token(name, kinds, rows, labels=labels), exclusive=exclusive)
+    return node_signal(Token(name, kinds, rows, labels=labels), exclusive=exclusive)
 
 
 def position(feature: Feature, name: str | None = None) -> Signal:
     """A feature of the position."""
-    return of_node(Position(name or feature.name, (Kind(feature.low, feature.high, feature.over),), feature))
+    return node_signal(
+        Position(name or feature.name, (ValueRange(feature.low, feature.high, feature.denominator),), feature)
+    )
 
 
 def relu(name: str, signal: Signal, *, after: Signal | None = None) -> Signal:
     """max(0, x), component by component; ``after`` delays it until another signal is computed, see :class:`Unit`."""
     waits = after.forms if after is not None else ()
-    kinds = tuple(map(rectified, signal.kinds))
-    return of_node(Unit(name, kinds, signal.forms, "relu", waits, labels=signal.labels))
+    kinds = tuple(map(relu_range, signal.ranges))
+    return node_signal(Unit(name, kinds, signal.forms, "relu", waits, labels=signal.labels))
 
 
 def step(name: str, signal: Signal) -> Signal:
     """The Heaviside function: 1 if x ≥ 0, else 0, component by component."""
-    return of_node(Unit(name, (BIT,) * len(signal), signal.forms, "step", labels=signal.labels))
+    return node_signal(Unit(name, (BIT,) * len(signal), signal.forms, "step", labels=signal.labels))
 
 
 def norm(name: str, signal: Signal) -> Signal:
@@ -185,10 +187,10 @@ def norm(name: str, signal: Signal) -> Signal:
     the norm of a single number is always rational; the exact interpreter raises an error for irrational norms.
     """
     if len(signal) == 1:
-        kinds: tuple[Kind, ...] = (Kind(Bound.of(-1), Bound.of(1), INTEGERS),)
+        kinds: tuple[ValueRange, ...] = (ValueRange(Polynomial.coerce(-1), Polynomial.coerce(1), INTEGERS),)
     else:
-        kinds = (Kind(Bound.of(-len(signal)), Bound.of(len(signal)), None),) * len(signal)
-    return of_node(Norm(name, kinds, signal.forms, "norm", labels=signal.labels))
+        kinds = (ValueRange(Polynomial.coerce(-len(signal)), Polynomial.coerce(len(signal)), None),) * len(signal)
+    return node_signal(Norm(name, kinds, signal.forms, "norm", labels=signal.labels))
 
 
 def attend(
@@ -201,28 +203,42 @@ def attend(
     weighting: Weighting = AVERAGE_HARD,
     bias: Relation | None = None,
     gap: Fraction | Feature | int | None = None,
-    single: bool = False,
-    fall: Fall = Fall.FLAT,
+    single_key: bool = False,
+    decay: ScoreDecay = ScoreDecay.FLAT,
 ) -> Signal:
     """The value at the keys with the highest score, query · key + bias(key position, query position).
 
     Without query and key, attention is uniform and the result is the mean over the visible positions. ``gap``,
-    ``single`` and ``fall`` declare properties of the scores and of the values at tied keys, see :class:`Attention`.
+    ``single_key`` and ``decay`` declare properties of the scores and of the values at tied keys, see
+    :class:`Attention`.
     """
     queries, keys = (query.forms if query else ()), (key.forms if key else ())
     if len(queries) != len(keys):
         raise ConstructionError(f"head {name!r}: the query has width {len(queries)}, the key {len(keys)}")
-    kinds, chosen = value.kinds, single or weighting.unique
+    kinds, chosen = value.ranges, single_key or weighting.is_unique_hard
     if mask in (Mask.PAST, Mask.FUTURE):
-        kinds = tuple(union([kind, exactly(Fraction(0))]) for kind in kinds)
+        kinds = tuple(union([kind, exact(Fraction(0))]) for kind in kinds)
     over_all = not queries and bias is None and mask is Mask.CAUSAL
-    grid = INTEGERS if chosen else SHARES if over_all else None  # means at different positions have different i+1
-    kinds = tuple(Kind(kind.low, kind.high, grid if kind.is_integer else None) for kind in kinds)
+    grid = (
+        INTEGERS if chosen else OVER_POSITIONS if over_all else None
+    )  # means at different positions have different i+1
+    kinds = tuple(ValueRange(kind.low, kind.high, grid if kind.is_integer else None) for kind in kinds)
     exact_gap = Fraction(gap) if isinstance(gap, int) else gap
     node = Attention(
-        name, kinds, queries, keys, value.forms, mask, weighting, bias, exact_gap, single, fall, labels=value.labels
+        name,
+        kinds,
+        queries,
+        keys,
+        value.forms,
+        mask,
+        weighting,
+        bias,
+        exact_gap,
+        single_key,
+        decay,
+        labels=value.labels,
     )
-    return of_node(node, exclusive=chosen and value.exclusive)
+    return node_signal(node, exclusive=chosen and value.is_one_hot)
 
 
 def named(name: str, signal: Signal, *, restores: Signal | None = None) -> Signal:
@@ -234,26 +250,26 @@ def named(name: str, signal: Signal, *, restores: Signal | None = None) -> Signa
         restores: The signal whose rounded value this one is, if any: errors up to 1/4 in it are removed.
     """
     restored = restores.forms if restores is not None else ()
-    node = Named(name, signal.kinds, signal.forms, restored, labels=signal.labels)
-    return of_node(node, exclusive=signal.exclusive)
+    node = Named(name, signal.ranges, signal.forms, restored, labels=signal.labels)
+    return node_signal(node, exclusive=signal.is_one_hot)
 
 
-def loop(name: str, *, times: int | Feature, carry: Signal, body: Callable[[Signal], Signal]) -> Signal:
-    """The carried signal after ``body`` has been applied ``times`` times; ``times`` may be a feature of n.
+def loop(name: str, *, iterations: int | Feature, initial: Signal, body: Callable[[Signal], Signal]) -> Signal:
+    """The carried signal after ``body`` has been applied ``iterations`` times; ``iterations`` may be a feature of n.
 
     Raises:
         ConstructionError: If the body returns a different width, or values outside the ranges of the carried ones.
     """
-    if isinstance(times, int) and times < 0:
-        raise ConstructionError(f"loop {name!r} cannot run {times} times")
-    carried = Carried(name, carry.kinds, labels=carry.labels)
-    result = body(of_node(carried, exclusive=carry.exclusive))
-    if len(result) != len(carry):
-        raise ConstructionError(f"loop {name!r} carries {len(carry)} numbers, but its body returns {len(result)}")
-    for index, (before, after) in enumerate(zip(carry.kinds, result.kinds, strict=True)):
-        if not after.within(before):
+    if isinstance(iterations, int) and iterations < 0:
+        raise ConstructionError(f"loop {name!r} cannot run {iterations} times")
+    carried = Carried(name, initial.ranges, labels=initial.labels)
+    result = body(node_signal(carried, exclusive=initial.is_one_hot))
+    if len(result) != len(initial):
+        raise ConstructionError(f"loop {name!r} carries {len(initial)} numbers, but its body returns {len(result)}")
+    for index, (before, after) in enumerate(zip(initial.ranges, result.ranges, strict=True)):
+        if not after.is_within(before):
             raise ConstructionError(
                 f"loop {name!r}: component {index} is carried as {before}, but the body returns {after}"
             )
-    node = Loop(name, carry.kinds, carried, carry.forms, result.forms, times, labels=carry.labels)
-    return of_node(node, exclusive=carry.exclusive)
+    node = Loop(name, initial.ranges, carried, initial.forms, result.forms, iterations, labels=initial.labels)
+    return node_signal(node, exclusive=initial.is_one_hot)

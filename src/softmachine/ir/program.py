@@ -38,9 +38,9 @@ class Program:
     outputs: tuple[str, ...]
     logits: Signal
     margin: Fraction | None = None
-    narrow: bool = False
-    spare: Fraction = Fraction(0)
-    positions: int | None = None
+    reuse_coordinates: bool = False
+    spare_tolerance: Fraction = Fraction(0)
+    position_count: int | None = None
     sharpness: int = 1
 
     def __post_init__(self) -> None:
@@ -61,25 +61,32 @@ class Vocabulary(Generic[Meaning]):
         """All tokens, in order."""
         return tuple(self.meanings)
 
-    def onehot(self, name: str, labels: Sequence[str], of: Callable[[Meaning], str | None]) -> Signal:
-        """One-hot over ``labels``; zero where ``of`` gives None."""
-        rows = {key: tuple(int(label == of(meaning)) for label in labels) for key, meaning in self.meanings.items()}
+    def one_hot(self, name: str, labels: Sequence[str], label_of: Callable[[Meaning], str | None]) -> Signal:
+        """One-hot over ``labels``; zero where ``label_of`` gives None."""
+        rows = {
+            key: tuple(int(label == label_of(meaning)) for label in labels) for key, meaning in self.meanings.items()
+        }
         return token(name, rows, labels=tuple(labels))
 
-    def number(self, name: str, of: Callable[[Meaning], Fraction | int]) -> Signal:
+    def number(self, name: str, number_of: Callable[[Meaning], Fraction | int]) -> Signal:
         """One number for each token."""
-        return token(name, {key: (of(meaning),) for key, meaning in self.meanings.items()})
+        return token(name, {key: (number_of(meaning),) for key, meaning in self.meanings.items()})
 
-    def bit(self, name: str, of: Callable[[Meaning], bool]) -> Signal:
+    def bit(self, name: str, holds: Callable[[Meaning], bool]) -> Signal:
         """One bit for each token."""
-        return self.number(name, lambda meaning: int(of(meaning)))
+        return self.number(name, lambda meaning: int(holds(meaning)))
 
     def program(
-        self, name: str, logits: Mapping[str, Signal], margin: Fraction | None = None, *, narrow: bool = False
+        self,
+        name: str,
+        logits: Mapping[str, Signal],
+        margin: Fraction | None = None,
+        *,
+        reuse_coordinates: bool = False,
     ) -> Program:
         """Create a decoder that emits the token with the largest logit; tokens without a logit are never emitted."""
         outputs = tuple(key for key in self.tokens if key in logits)
-        return Program(name, self.tokens, outputs, stack(*(logits[key] for key in outputs)), margin, narrow)
+        return Program(name, self.tokens, outputs, stack(*(logits[key] for key in outputs)), margin, reuse_coordinates)
 
 
 def recogniser(name: str, tokens: Sequence[str], accept: Signal, *, positions: int | None = None) -> Program:
@@ -87,4 +94,4 @@ def recogniser(name: str, tokens: Sequence[str], accept: Signal, *, positions: i
     accept.require_bits("recogniser")
     half = constant(Fraction(1, 2))
     logits = stack(half - accept, accept - half)
-    return Program(name, tuple(tokens), ("false", "true"), logits, Fraction(1), positions=positions)
+    return Program(name, tuple(tokens), ("false", "true"), logits, Fraction(1), position_count=positions)

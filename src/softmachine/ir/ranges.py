@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.support.polynomial import Bound, whole
+from softmachine.support.polynomial import Polynomial, simplify_fraction
 
 INTEGERS = "1"
-SHARES = "i+1"
-_GRIDS = (INTEGERS, SHARES)
+OVER_POSITIONS = "i+1"
+_DENOMINATORS = (INTEGERS, OVER_POSITIONS)
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueRange:
     """Numbers between two bounds that are integers divided by ``over``.
 
     Args:
@@ -28,101 +28,109 @@ class Kind:
             None for arbitrary reals.
     """
 
-    low: Bound
-    high: Bound
-    over: str | None
+    low: Polynomial
+    high: Polynomial
+    denominator: str | None
 
     @property
     def is_bit(self) -> bool:
         """Whether the number is 0 or 1."""
-        return self.within(BIT)
+        return self.is_within(BIT)
 
     @property
     def is_integer(self) -> bool:
         """Whether the number is an integer."""
-        return self.over == INTEGERS
+        return self.denominator == INTEGERS
 
     @property
-    def grows(self) -> bool:
+    def depends_on_length(self) -> bool:
         """Whether a bound depends on the length."""
         return any(self.low.coefficients[1:]) or any(self.high.coefficients[1:])
 
-    def within(self, other: Kind) -> bool:
+    def is_within(self, other: ValueRange) -> bool:
         """Whether this range is contained in the other one."""
-        inside = other.low.surely_at_most(self.low) and self.high.surely_at_most(other.high)
-        return inside and _coarsest({self.over, other.over}) == other.over
+        inside = other.low.is_coefficientwise_at_most(self.low) and self.high.is_coefficientwise_at_most(other.high)
+        return inside and _common_denominator({self.denominator, other.denominator}) == other.denominator
 
-    def tighter(self, other: Kind) -> Kind:
+    def narrower(self, other: ValueRange) -> ValueRange:
         """Return the range that is contained in the other; this one if neither is."""
-        return other if other.within(self) else self
+        return other if other.is_within(self) else self
 
-    def admits(self, value: Fraction, i: int, n: int) -> bool:
+    def contains(self, value: Fraction, i: int, n: int) -> bool:
         """Whether the range contains a value at position i of n."""
-        grid = {INTEGERS: 1, SHARES: i + 1}.get(self.over or "")
+        grid = {INTEGERS: 1, OVER_POSITIONS: i + 1}.get(self.denominator or "")
         on_grid = grid is None or (value * grid).denominator == 1
         return on_grid and self.low.at(n) <= value <= self.high.at(n)
 
     def __str__(self) -> str:
         if self == BIT:
             return "bit"
-        what = {INTEGERS: "integer", SHARES: "integer/(i+1)"}.get(self.over or "", "real")
+        what = {INTEGERS: "integer", OVER_POSITIONS: "integer/(i+1)"}.get(self.denominator or "", "real")
         return f"{what} in {self.low}..{self.high}"
 
 
-def integer(low: Bound | int, high: Bound | int) -> Kind:
+def integer(low: Polynomial | int, high: Polynomial | int) -> ValueRange:
     """Integers between two bounds."""
-    return Kind(Bound.of(low), Bound.of(high), INTEGERS)
+    return ValueRange(Polynomial.coerce(low), Polynomial.coerce(high), INTEGERS)
 
 
-def real(low: Bound | Fraction | int, high: Bound | Fraction | int) -> Kind:
+def real(low: Polynomial | Fraction | int, high: Polynomial | Fraction | int) -> ValueRange:
     """Reals between two bounds."""
-    return Kind(Bound.of(low), Bound.of(high), None)
+    return ValueRange(Polynomial.coerce(low), Polynomial.coerce(high), None)
 
 
-def exactly(value: Fraction) -> Kind:
+def exact(value: Fraction) -> ValueRange:
     """Return the range of a constant."""
-    return Kind(Bound.of(value), Bound.of(value), INTEGERS if value.denominator == 1 else None)
+    return ValueRange(Polynomial.coerce(value), Polynomial.coerce(value), INTEGERS if value.denominator == 1 else None)
 
 
 BIT = integer(0, 1)
 SIGN = integer(-1, 1)
 
 
-def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> Kind:
+def affine_range(terms: Iterable[tuple[Fraction, ValueRange]], constant: Fraction) -> ValueRange:
     """Return the range of an affine combination, by interval arithmetic."""
-    low, high = [whole(constant)], [whole(constant)]
+    low, high = [simplify_fraction(constant)], [simplify_fraction(constant)]
     grids = {INTEGERS if constant.denominator == 1 else None}
     for factor, kind in terms:
-        number = whole(factor)
+        number = simplify_fraction(factor)
         below, above = (kind.high, kind.low) if number < 0 else (kind.low, kind.high)
         _accumulate(low, below, number)
         _accumulate(high, above, number)
-        grids.add(kind.over if isinstance(number, int) else None)
-    return Kind(Bound(tuple(map(Fraction, low))), Bound(tuple(map(Fraction, high))), _coarsest(grids))
+        grids.add(kind.denominator if isinstance(number, int) else None)
+    return ValueRange(
+        Polynomial(tuple(map(Fraction, low))), Polynomial(tuple(map(Fraction, high))), _common_denominator(grids)
+    )
 
 
-def _accumulate(total: list[Fraction | int], bound: Bound, factor: Fraction | int) -> None:
+def _accumulate(total: list[Fraction | int], bound: Polynomial, factor: Fraction | int) -> None:
     """Add a multiple of one polynomial to another, in place and in integers (a hot spot of compilation)."""
-    total += [0] * (len(bound.numbers) - len(total))
-    for k, coefficient in enumerate(bound.numbers):
+    total += [0] * (len(bound.simplified_coefficients) - len(total))
+    for k, coefficient in enumerate(bound.simplified_coefficients):
         if coefficient:
             total[k] += coefficient * factor
 
 
-def rectified(kind: Kind) -> Kind:
+def relu_range(kind: ValueRange) -> ValueRange:
     """Return the range of ReLU(x)."""
-    zero = Bound.of(0)
-    return Kind(kind.low if zero.surely_at_most(kind.low) else zero, kind.high.join(zero), kind.over)
+    zero = Polynomial.coerce(0)
+    return ValueRange(
+        kind.low if zero.is_coefficientwise_at_most(kind.low) else zero, kind.high.upper_bound(zero), kind.denominator
+    )
 
 
-def union(kinds: Iterable[Kind]) -> Kind:
+def union(kinds: Iterable[ValueRange]) -> ValueRange:
     """Return a range that contains all the given ones."""
     first, *rest = kinds
     for kind in rest:
-        first = Kind(first.low.meet(kind.low), first.high.join(kind.high), _coarsest({first.over, kind.over}))
+        first = ValueRange(
+            first.low.lower_bound(kind.low),
+            first.high.upper_bound(kind.high),
+            _common_denominator({first.denominator, kind.denominator}),
+        )
     return first
 
 
-def _coarsest(grids: set[str | None]) -> str | None:
+def _common_denominator(grids: set[str | None]) -> str | None:
     """Return the common denominator: every integer is also an integer over i+1; None means any real."""
-    return None if None in grids else max(grids, key=lambda grid: _GRIDS.index(grid or ""))
+    return None if None in grids else max(grids, key=lambda grid: _DENOMINATORS.index(grid or ""))

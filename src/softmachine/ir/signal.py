@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Self
 
-from softmachine.ir.ranges import BIT, Kind, combination, exactly
+from softmachine.ir.ranges import BIT, ValueRange, affine_range, exact
 from softmachine.support.errors import ConstructionError
 
 
@@ -28,24 +28,24 @@ class Node:
     """
 
     name: str
-    kinds: tuple[Kind, ...]
+    ranges: tuple[ValueRange, ...]
     labels: tuple[str, ...] | None = field(default=None, kw_only=True)
-    made_of: ClassVar[tuple[str, ...]] = ()
+    form_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that hold forms."""
 
     def label(self, index: int) -> str:
         """Return the name of one component: ``name``, ``name[label]`` or ``name[index]``."""
-        if len(self.kinds) == 1 and self.labels is None:
+        if len(self.ranges) == 1 and self.labels is None:
             return self.name
         return f"{self.name}[{self.labels[index] if self.labels else index}]"
 
     def inputs(self) -> Iterator[Affine]:
         """The forms that this node reads."""
-        return (form for name in self.made_of for form in getattr(self, name))
+        return (form for name in self.form_fields for form in getattr(self, name))
 
-    def over(self, forms: Callable[[tuple[Affine, ...]], tuple[Affine, ...]]) -> Self:
+    def with_forms(self, forms: Callable[[tuple[Affine, ...]], tuple[Affine, ...]]) -> Self:
         """Return the node with its forms replaced; the node itself if it has none."""
-        changed = {name: forms(getattr(self, name)) for name in self.made_of}
+        changed = {name: forms(getattr(self, name)) for name in self.form_fields}
         return type(self)(**vars(self) | changed) if changed else self
 
 
@@ -60,9 +60,9 @@ class Affine:
     constant: Fraction = Fraction(0)
 
     @property
-    def kind(self) -> Kind:
+    def value_range(self) -> ValueRange:
         """The range of the value, by interval arithmetic."""
-        return combination(((factor, node.kinds[k]) for (node, k), factor in self.terms.items()), self.constant)
+        return affine_range(((factor, node.ranges[k]) for (node, k), factor in self.terms.items()), self.constant)
 
     def __add__(self, other: Affine) -> Affine:
         terms = dict(self.terms)
@@ -104,12 +104,12 @@ class Signal:
     """
 
     forms: tuple[Affine, ...]
-    kinds: tuple[Kind, ...]
+    ranges: tuple[ValueRange, ...]
     labels: tuple[str, ...] | None = None
-    exclusive: bool = False
+    is_one_hot: bool = False
 
     def __post_init__(self) -> None:
-        for what, items in (("ranges", self.kinds), ("labels", self.labels)):
+        for what, items in (("ranges", self.ranges), ("labels", self.labels)):
             if items is not None and len(items) != len(self.forms):
                 raise ConstructionError(f"a signal of width {len(self.forms)} cannot have {len(items)} {what}")
 
@@ -118,12 +118,12 @@ class Signal:
 
     def __getitem__(self, key: int | str | slice) -> Signal:
         if isinstance(key, slice):
-            return Signal(self.forms[key], self.kinds[key], self.labels and self.labels[key], self.exclusive)
+            return Signal(self.forms[key], self.ranges[key], self.labels and self.labels[key], self.is_one_hot)
         if isinstance(key, str):
             if self.labels is None or key not in self.labels:
                 raise ConstructionError(f"the signal has no component {key!r}; it has {self.labels}")
             key = self.labels.index(key)
-        return Signal((self.forms[key],), (self.kinds[key],))
+        return Signal((self.forms[key],), (self.ranges[key],))
 
     def __add__(self, other: Signal | Fraction | int) -> Signal:
         other = other if isinstance(other, Signal) else constant(other, width=len(self))
@@ -131,13 +131,13 @@ class Signal:
             raise ConstructionError(f"signals of width {len(self)} and {len(other)} cannot be added")
         one = Fraction(1)
         forms = tuple(a + b for a, b in zip(self.forms, other.forms, strict=True))
-        sums = (combination([(one, a), (one, b)], Fraction(0)) for a, b in zip(self.kinds, other.kinds, strict=True))
-        return Signal(forms, tuple(form.kind.tighter(kind) for form, kind in zip(forms, sums, strict=True)))
+        sums = (affine_range([(one, a), (one, b)], Fraction(0)) for a, b in zip(self.ranges, other.ranges, strict=True))
+        return Signal(forms, tuple(form.value_range.narrower(kind) for form, kind in zip(forms, sums, strict=True)))
 
     def __mul__(self, factor: Fraction | int) -> Signal:
         factor = Fraction(factor)
         forms = tuple(form * factor for form in self.forms)
-        return Signal(forms, tuple(combination([(factor, kind)], Fraction(0)) for kind in self.kinds))
+        return Signal(forms, tuple(affine_range([(factor, kind)], Fraction(0)) for kind in self.ranges))
 
     def __neg__(self) -> Signal:
         return self * -1
@@ -163,16 +163,16 @@ class Signal:
         """The sum of the components; for an exclusive signal, a bit: whether any is 1."""
         return self._sum(range(len(self)))
 
-    def among(self, labels: Iterable[str]) -> Signal:
+    def sum_of_labels(self, labels: Iterable[str]) -> Signal:
         """The sum of the components with these labels; for an exclusive signal, a bit: whether one of them is 1."""
-        chosen, places = set(labels), self._places
+        chosen, places = set(labels), self._label_indices
         unknown = [label for label in chosen if label not in places]
         if unknown:
             raise ConstructionError(f"the signal has no component {min(unknown)!r}; it has {self.labels}")
         return self._sum(sorted(k for label in chosen for k in places[label]))
 
     @cached_property
-    def _places(self) -> dict[str, list[int]]:
+    def _label_indices(self) -> dict[str, list[int]]:
         """The indices of each label, cached because signals can have thousands of labels."""
         found: dict[str, list[int]] = {}
         for k, label in enumerate(self.labels or ()):
@@ -181,56 +181,56 @@ class Signal:
 
     def _sum(self, components: Sequence[int]) -> Signal:
         form = Affine.sum(self.forms[k] for k in components)
-        if self.exclusive:
+        if self.is_one_hot:
             return Signal((form,), (BIT,))
-        kind = combination([(Fraction(1), self.kinds[k]) for k in components], Fraction(0))
-        return Signal((form,), (form.kind.tighter(kind),))
+        kind = affine_range([(Fraction(1), self.ranges[k]) for k in components], Fraction(0))
+        return Signal((form,), (form.value_range.narrower(kind),))
 
-    def known(self, *kinds: Kind, exclusive: bool = False) -> Signal:
+    def with_range(self, *kinds: ValueRange, exclusive: bool = False) -> Signal:
         """Declare the ranges of the components; the interpreter checks them where the signal is named."""
         return Signal(self.forms, kinds if len(kinds) > 1 else kinds * len(self), self.labels, exclusive)
 
-    def labelled(self, labels: Iterable[str], *, exclusive: bool = False) -> Signal:
+    def with_labels(self, labels: Iterable[str], *, exclusive: bool = False) -> Signal:
         """Return the signal with a label for each component."""
-        return Signal(self.forms, self.kinds, tuple(labels), exclusive)
+        return Signal(self.forms, self.ranges, tuple(labels), exclusive)
 
     def require_bits(self, gadget: str) -> None:
         """Raise a ConstructionError unless every component is 0 or 1."""
-        for form, kind in zip(self.forms, self.kinds, strict=True):
+        for form, kind in zip(self.forms, self.ranges, strict=True):
             if not kind.is_bit:
-                raise ConstructionError(f"{gadget} takes bits, but {describe(form)} is {kind}")
+                raise ConstructionError(f"{gadget} takes bits, but {format_form(form)} is {kind}")
 
     def require_integers(self, gadget: str) -> None:
         """Raise a ConstructionError unless every component is an integer."""
-        for form, kind in zip(self.forms, self.kinds, strict=True):
+        for form, kind in zip(self.forms, self.ranges, strict=True):
             if not kind.is_integer:
-                raise ConstructionError(f"{gadget} takes integers, but {describe(form)} is {kind}")
+                raise ConstructionError(f"{gadget} takes integers, but {format_form(form)} is {kind}")
 
 
-def inputs_first(
+def topological_order(
     forms: Iterable[Affine],
-    reads: Callable[[Node], Iterable[Affine]] = lambda node: node.inputs(),
-    known: Container[Node] = (),
+    inputs_of: Callable[[Node], Iterable[Affine]] = lambda node: node.inputs(),
+    skipped: Container[Node] = (),
 ) -> Iterator[Node]:
     """The nodes that forms depend on, in topological order, each once; known nodes are left out.
 
     Iterative, so that the depth of the graph is not limited by the recursion limit.
     """
     seen: set[Node] = set()
-    path: list[tuple[Node | None, Iterator[Node]]] = [(None, _sources(forms))]
+    path: list[tuple[Node | None, Iterator[Node]]] = [(None, _nodes_read(forms))]
     while path:
         node, sources = path[-1]
-        source = next((item for item in sources if item not in seen and item not in known), None)
+        source = next((item for item in sources if item not in seen and item not in skipped), None)
         if source is not None:
             seen.add(source)
-            path.append((source, _sources(reads(source))))
+            path.append((source, _nodes_read(inputs_of(source))))
             continue
         path.pop()
         if node is not None:
             yield node
 
 
-def rewritten(signal: Signal, change: Callable[[Node, Node], Node]) -> Signal:
+def rewrite(signal: Signal, change: Callable[[Node, Node], Node]) -> Signal:
     """Rewrite the nodes of a signal, inputs first; its ranges stay.
 
     Args:
@@ -242,36 +242,36 @@ def rewritten(signal: Signal, change: Callable[[Node, Node], Node]) -> Signal:
     def forms(old: tuple[Affine, ...]) -> tuple[Affine, ...]:
         return tuple(Affine({(new[n], k): factor for (n, k), factor in f.terms.items()}, f.constant) for f in old)
 
-    for node in inputs_first(signal.forms):
-        new[node] = change(node, node.over(forms))
+    for node in topological_order(signal.forms):
+        new[node] = change(node, node.with_forms(forms))
     return replace(signal, forms=forms(signal.forms))
 
 
-def _sources(forms: Iterable[Affine]) -> Iterator[Node]:
+def _nodes_read(forms: Iterable[Affine]) -> Iterator[Node]:
     return (node for form in forms for node, _ in form.terms)
 
 
-def of_node(node: Node, *, exclusive: bool = False) -> Signal:
+def node_signal(node: Node, *, exclusive: bool = False) -> Signal:
     """All components of a node, as a signal."""
-    forms = tuple(Affine({(node, k): Fraction(1)}) for k in range(len(node.kinds)))
-    return Signal(forms, node.kinds, node.labels, exclusive)
+    forms = tuple(Affine({(node, k): Fraction(1)}) for k in range(len(node.ranges)))
+    return Signal(forms, node.ranges, node.labels, exclusive)
 
 
 def constant(value: Fraction | int, width: int = 1) -> Signal:
     """The same number at every position."""
     value = Fraction(value)
-    return Signal((Affine({}, value),) * width, (exactly(value),) * width)
+    return Signal((Affine({}, value),) * width, (exact(value),) * width)
 
 
 def stack(*signals: Signal) -> Signal:
     """Concatenate signals."""
     return Signal(
         tuple(form for signal in signals for form in signal.forms),
-        tuple(kind for signal in signals for kind in signal.kinds),
+        tuple(kind for signal in signals for kind in signal.ranges),
     )
 
 
-def weighted(parts: Iterable[tuple[int, Signal]], constant: int, kind: Kind) -> Signal:
+def weighted_sum(parts: Iterable[tuple[int, Signal]], constant: int, value_range: ValueRange) -> Signal:
     """The weighted sum of signals of width 1 and a constant, with a declared range.
 
     The same as ``+`` and ``*``, but in linear time for long sums.
@@ -283,16 +283,16 @@ def weighted(parts: Iterable[tuple[int, Signal]], constant: int, kind: Kind) -> 
         total += factor * form.constant
         for atom, own in form.terms.items():
             terms[atom] = terms.get(atom, 0) + factor * own
-    return Signal((Affine({atom: factor for atom, factor in terms.items() if factor}, total),), (kind,))
+    return Signal((Affine({atom: factor for atom, factor in terms.items() if factor}, total),), (value_range,))
 
 
-def total(*signals: Signal, kind: Kind) -> Signal:
+def sum_signals(*signals: Signal, value_range: ValueRange) -> Signal:
     """The sum of signals of equal width, component by component, with a declared range."""
     forms = (Affine.sum(parts) for parts in zip(*(signal.forms for signal in signals), strict=True))
-    return Signal(tuple(forms), (kind,) * len(signals[0]))
+    return Signal(tuple(forms), (value_range,) * len(signals[0]))
 
 
-def describe(form: Affine) -> str:
+def format_form(form: Affine) -> str:
     """A form as text, with the names of its atoms."""
     parts = [f"{'' if factor == 1 else f'{factor}·'}{node.label(k)}" for (node, k), factor in form.terms.items()]
     if form.constant or not parts:

@@ -17,7 +17,7 @@ from softmachine.languages.text.statements import QUOTED
 
 TEMPORAL_HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")
 """The line of a formula that declares its alphabet, with the comments before it."""
-_COMMENTS = r"\A\s*(?:#[^\n]*\n\s*)*"
+_LEADING_COMMENTS = r"\A\s*(?:#[^\n]*\n\s*)*"
 _FORMULA = (
     r"\bQ_|#[<>]\s*\[|←#|→#|[¬∧∨⊖⊕]|'[^'\n]+'|\b\w+\s*\(\s*(i\s*[,)]|#[<>])"
     r"|\b(since|until|prev|next|once|historically|eventually|always)\b[ !(]|\A\s*(true|false|first|last)\s*\Z"
@@ -43,7 +43,7 @@ class _DeferredFunction:
         return getattr(import_module(self.module), self.name)(*arguments, **options)
 
 
-def _contains(*patterns: str) -> Callable[[str], bool]:
+def _matches_all(*patterns: str) -> Callable[[str], bool]:
     """A test whether every pattern occurs in a text; ``^`` matches at the beginning of a line."""
     return lambda text: all(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
 
@@ -65,7 +65,7 @@ def _is_edge_list(text: str) -> bool:
     return sum(map(bool, lines)) > 1 and all(len(line) in (0, 2) and "".join(line).isalnum() for line in lines if line)
 
 
-def _builtin(
+def _builtin_format(
     name: str,
     extensions: tuple[str, ...],
     module: str,
@@ -79,108 +79,112 @@ def _builtin(
     return Format(name, extensions, looks_like, parse, to_text, rank, magic)
 
 
-def _json(language: str, module: str) -> Format:
+def _json_format(language: str, module: str) -> Format:
     """The lossless JSON form of a language in saved models; its module defines ``parse_json`` and ``format_json``."""
     parse, to_text = _DeferredFunction(module, "parse_json"), _DeferredFunction(module, "format_json")
     return Format(language, (), lambda _: False, parse, to_text)
 
 
 FORMATS = (
-    _builtin(
+    _builtin_format(
         "bbchallenge",
         (".bb",),
         "softmachine.languages.turing.bbchallenge",
-        _contains(r"\A\s*(?:[0-9][LRlr][A-Za-z]|---)[0-9A-Za-z_-]*\s*\Z"),
+        _matches_all(r"\A\s*(?:[0-9][LRlr][A-Za-z]|---)[0-9A-Za-z_-]*\s*\Z"),
         rank=10,
     ),
-    _builtin(
+    _builtin_format(
         "jflap",
         (".jff",),
         "softmachine.languages.turing.jflap",
-        _contains(r"\A[\ufeff \t\r\n]*<", r"<structure\b"),
+        _matches_all(r"\A[\ufeff \t\r\n]*<", r"<structure\b"),
         rank=20,
     ),
-    _builtin(
+    _builtin_format(
         "turingmachine.io",
         (".yaml", ".yml"),
         "softmachine.languages.turing.turingmachine_io",
-        _contains(r"^['\"]?(table|source code|start state)['\"]?\s*:"),
+        _matches_all(r"^['\"]?(table|source code|start state)['\"]?\s*:"),
         rank=30,
     ),
-    _builtin(
+    _builtin_format(
         "family",
         (".family",),
         "softmachine.languages.family.parser",
-        _contains(rf"{_COMMENTS}family\s+\S"),
+        _matches_all(rf"{_LEADING_COMMENTS}family\s+\S"),
         rank=35,
     ),
-    _builtin(
+    _builtin_format(
         "logspace",
         (".nl",),
         "softmachine.languages.logspace.parser",
-        _contains(rf"{_COMMENTS}machine\s+\S+[^\n]*\n", r"^\s*space\s"),
+        _matches_all(rf"{_LEADING_COMMENTS}machine\s+\S+[^\n]*\n", r"^\s*space\s"),
         rank=36,
     ),
-    _builtin(
+    _builtin_format(
         "srasp",
         (".srasp",),
         "softmachine.languages.srasp.parser",
-        _contains(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", r"^[ \t]*(?:alphabet|output)[ \t]+\S"),
+        _matches_all(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", r"^[ \t]*(?:alphabet|output)[ \t]+\S"),
         rank=40,
     ),
-    _builtin(
+    _builtin_format(
         "counter",
         (".cm",),
         "softmachine.languages.counter.parser",
-        _contains(r"^[ \t]*start[ \t]+[^\s:]", r"^[ \t]*\S[^\n]*:[^\n]*(?:->|→)"),
+        _matches_all(r"^[ \t]*start[ \t]+[^\s:]", r"^[ \t]*\S[^\n]*:[^\n]*(?:->|→)"),
         rank=50,
     ),
-    _builtin(
+    _builtin_format(
         "crasp",
         (".crasp",),
         "softmachine.languages.crasp.parser",
-        _contains(
+        _matches_all(
             r"^[ \t]*alphabet[ \t]+\S",
             rf"^[ \t]*(?:{QUOTED}|[^\s<:]+)[ \t]*(?::=|<-(?!>))"
             r"|^[ \t]*accept[ \t].*(?:\bQ_|#\w*\[|'|\btrue\b|\bfalse\b)",
         ),
         rank=60,
     ),
-    _builtin(
+    _builtin_format(
         "rasp",
         (".rasp",),
         "softmachine.languages.rasp.parser",
-        _contains(
+        _matches_all(
             ";",
             r"^\s*(?:\w+(?:\s*,\s*\w+)*\s*=[^=]|def\s+\w+\s*\(|repeat\s+\w+\s*=)",
             r"\b(?:select|aggregate|selector_width)\s*\(|\b(?:tokens(?:_\w+)?|indices|length)\b",
         ),
         rank=65,
     ),
-    _builtin(
-        "bench", (".bench",), "softmachine.languages.circuit.bench", _contains(r"(?i)^\s*(INPUT|OUTPUT)\s*\("), rank=70
+    _builtin_format(
+        "bench",
+        (".bench",),
+        "softmachine.languages.circuit.bench",
+        _matches_all(r"(?i)^\s*(INPUT|OUTPUT)\s*\("),
+        rank=70,
     ),
-    _builtin(
-        "blif", (".blif",), "softmachine.languages.circuit.blif", _contains(r"^\s*\.(model|inputs|names)\b"), rank=80
+    _builtin_format(
+        "blif", (".blif",), "softmachine.languages.circuit.blif", _matches_all(r"^\s*\.(model|inputs|names)\b"), rank=80
     ),
-    _builtin(
+    _builtin_format(
         "aiger",
         (".aag", ".aig"),
         "softmachine.languages.circuit.aiger",
-        _contains(r"\A\s*(aag|ag|aig)\s+\d"),
+        _matches_all(r"\A\s*(aag|ag|aig)\s+\d"),
         rank=90,
         magic=b"aig ",
     ),
-    _builtin(
+    _builtin_format(
         "bristol",
         (".bristol",),
         "softmachine.languages.circuit.bristol",
-        _contains(r"\A\s*\d+[ \t]+\d+[ \t\r]*\n\s*\d[\d \t]*\r?\n"),
+        _matches_all(r"\A\s*\d+[ \t]+\d+[ \t\r]*\n\s*\d[\d \t]*\r?\n"),
         rank=100,
     ),
-    _builtin("temporal", (".ltl",), "softmachine.languages.temporal.parser", _is_formula, rank=110),
-    _builtin("edges", (".edges",), "softmachine.languages.graph.graph", _is_edge_list, rank=120),
-    _json("turing", "softmachine.languages.turing.json_format"),
-    _json("circuit", "softmachine.languages.circuit.json_format"),
-    _json("graph", "softmachine.languages.graph.graph"),
+    _builtin_format("temporal", (".ltl",), "softmachine.languages.temporal.parser", _is_formula, rank=110),
+    _builtin_format("edges", (".edges",), "softmachine.languages.graph.graph", _is_edge_list, rank=120),
+    _json_format("turing", "softmachine.languages.turing.json_format"),
+    _json_format("circuit", "softmachine.languages.circuit.json_format"),
+    _json_format("graph", "softmachine.languages.graph.graph"),
 )

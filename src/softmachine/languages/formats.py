@@ -13,8 +13,8 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from softmachine.languages.source import Source
-from softmachine.support.errors import Place, SourceError, UsageError
-from softmachine.support.plugins import Shelf
+from softmachine.support.errors import SourceError, SourceLocation, UsageError
+from softmachine.support.plugins import Registry
 from softmachine.support.text import did_you_mean
 
 
@@ -63,7 +63,7 @@ class Format:
         return bool(self.magic) and data.startswith(self.magic)
 
 
-_SHELF = Shelf(
+_REGISTRY = Registry(
     Format,
     attribute="FORMATS",
     package="softmachine.languages",
@@ -74,19 +74,19 @@ _SHELF = Shelf(
 
 def formats() -> dict[str, Format]:
     """All formats with file extensions by name, in the order in which they are tried."""
-    found = sorted(_SHELF.every(), key=lambda entry: entry.rank)
+    found = sorted(_REGISTRY.load_all(), key=lambda entry: entry.rank)
     return {entry.name: entry for entry in found if entry.extensions}
 
 
-def format_of(extension: str) -> Format | None:
+def format_by_extension(extension: str) -> Format | None:
     """The format with this extension (including the dot); built-in formats take precedence over entry points."""
     if not extension:
         return None
-    fitting = (entry for entry in _SHELF.every(include_entry_points=False) if extension in entry.extensions)
+    fitting = (entry for entry in _REGISTRY.load_all(include_entry_points=False) if extension in entry.extensions)
     return next(fitting, None) or next((entry for entry in formats().values() if extension in entry.extensions), None)
 
 
-def text_of(data: bytes, *, format: str | None = None, source: str = "<string>") -> str:  # noqa: A002
+def decode_source(data: bytes, *, format: str | None = None, source: str = "<string>") -> str:  # noqa: A002
     """Decode a file: as UTF-8, or as Latin-1 if it is in a binary format.
 
     Args:
@@ -97,14 +97,14 @@ def text_of(data: bytes, *, format: str | None = None, source: str = "<string>")
     Raises:
         SourceError: If the file is neither binary nor UTF-8.
     """
-    chosen = _SHELF.named(format) if format else format_of(PurePath(source).suffix.lower())
+    chosen = _REGISTRY.find(format) if format else format_by_extension(PurePath(source).suffix.lower())
     if any(entry.is_binary(data) for entry in ([chosen] if chosen else formats().values())):
         return data.decode("latin-1")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise SourceError(f"is not UTF-8 text (byte {error.start})", place=Place(source, line)) from None
+        raise SourceError(f"is not UTF-8 text (byte {error.start})", place=SourceLocation(source, line)) from None
 
 
 def recognise(text: str, *, filename: str | None = None) -> str:
@@ -113,13 +113,13 @@ def recognise(text: str, *, filename: str | None = None) -> str:
     Raises:
         SourceError: If no format fits.
     """
-    by_extension = format_of(PurePath(filename or "").suffix.lower())
+    by_extension = format_by_extension(PurePath(filename or "").suffix.lower())
     if by_extension is not None:
         return by_extension.name
     for entry in formats().values():
         if entry.looks_like(text):
             return entry.name
-    raise SourceError("unknown source format", place=Place(filename or "<string>"), hint=_known())
+    raise SourceError("unknown source format", place=SourceLocation(filename or "<string>"), hint=_format_list())
 
 
 def parse(
@@ -142,36 +142,36 @@ def parse(
         InvalidError: If the text describes an invalid object.
     """
     chosen = format or recognise(text, filename=None if source.startswith("<") else source)
-    return format_named(chosen, source).parse(text, source=source, name=name)
+    return format_by_name(chosen, source).parse(text, source=source, name=name)
 
 
-def format_named(name: str, source: str = "<string>") -> Format:
+def format_by_name(name: str, source: str = "<string>") -> Format:
     """The format of this name.
 
     Raises:
         SourceError: If the format does not exist; the message gives ``source`` as the place.
     """
-    entry = _SHELF.named(name)
+    entry = _REGISTRY.find(name)
     if entry is None:
-        hint = did_you_mean(name, formats()) or _known()
-        raise SourceError(f"unknown format {name!r}", place=Place(source), hint=hint)
+        hint = did_you_mean(name, formats()) or _format_list()
+        raise SourceError(f"unknown format {name!r}", place=SourceLocation(source), hint=hint)
     return entry
 
 
-def source_text(source: Source) -> str:
+def serialise_source(source: Source) -> str:
     """Print a source in the format named after its language, which is lossless except possibly for the name.
 
     Raises:
         UsageError: If the source has no text form.
     """
-    entry = _SHELF.named(source.language)
+    entry = _REGISTRY.find(source.language)
     if entry is None:
         raise UsageError(f"{source.name!r} cannot be written: there is no format {source.language!r}")
     return entry.to_text(source)
 
 
-def source_from(language: str, name: str, text: str) -> Source:
-    """Parse the output of `source_text`.
+def deserialise_source(language: str, name: str, text: str) -> Source:
+    """Parse the output of `serialise_source`.
 
     Raises:
         SourceError: If the language does not exist, or the text is not in its format.
@@ -180,7 +180,7 @@ def source_from(language: str, name: str, text: str) -> Source:
     return parse(text, format=language, source="<saved source>", name=name)
 
 
-def json_codec(
+def make_json_codec(
     to_json: Callable[[Any], dict[str, object]], from_json: Callable[[Any], Source]
 ) -> tuple[Parser, Callable[[Any], str]]:
     """Build parser and printer of the JSON form that saved models use for a language without a lossless text form."""
@@ -189,9 +189,9 @@ def json_codec(
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise SourceError(f"this is not JSON: {error}", place=Place(source)) from None
+            raise SourceError(f"this is not JSON: {error}", place=SourceLocation(source)) from None
         if not isinstance(data, dict):
-            raise SourceError("this is not a JSON object", place=Place(source))
+            raise SourceError("this is not a JSON object", place=SourceLocation(source))
         return from_json(data if name is None else {**data, "name": name})
 
     def format_json(item: Source) -> str:
@@ -200,7 +200,7 @@ def json_codec(
     return parse_json, format_json
 
 
-def refuse(source: Source, format_name: str, obstacles: Iterable[str]) -> None:
+def raise_inexpressible(source: Source, format_name: str, obstacles: Iterable[str]) -> None:
     """Raise an error that lists the reasons why a format cannot express a source.
 
     Raises:
@@ -211,6 +211,6 @@ def refuse(source: Source, format_name: str, obstacles: Iterable[str]) -> None:
         raise UsageError(f"{source.name!r} cannot be written in the {format_name} format:{reasons}")
 
 
-def _known() -> str:
+def _format_list() -> str:
     names = (f"{entry.name} ({' '.join(entry.extensions)})" for entry in formats().values())
     return f"the formats are {', '.join(names)}"

@@ -8,16 +8,16 @@ from enum import StrEnum
 from operator import eq, ge, gt, le, lt, ne
 from typing import Generic, TypeVar
 
-from softmachine.support.text import sign
+from softmachine.support.text import format_sign
 
-Number = TypeVar("Number", bound=Hashable)
+VariableT = TypeVar("VariableT", bound=Hashable)
 """Type of the variables of a linear expression, such as counts."""
-LARGEST_NUMBER = 10**18
+MAX_NUMBER = 10**18
 """Largest absolute value of a coefficient, constant or parameter."""
 
 
 @dataclass(frozen=True)
-class Linear(Generic[Number]):
+class LinearExpression(Generic[VariableT]):
     """A linear expression: integer coefficients times variables, plus a constant. Terms are in textual order.
 
     Args:
@@ -25,35 +25,37 @@ class Linear(Generic[Number]):
         constant: The constant summand.
     """
 
-    terms: tuple[tuple[int, Number], ...] = ()
+    terms: tuple[tuple[int, VariableT], ...] = ()
     constant: int = 0
 
-    def __add__(self, other: Linear[Number]) -> Linear[Number]:
-        return Linear(self.terms + other.terms, self.constant + other.constant)
+    def __add__(self, other: LinearExpression[VariableT]) -> LinearExpression[VariableT]:
+        return LinearExpression(self.terms + other.terms, self.constant + other.constant)
 
-    def __sub__(self, other: Linear[Number]) -> Linear[Number]:
+    def __sub__(self, other: LinearExpression[VariableT]) -> LinearExpression[VariableT]:
         return self + -1 * other
 
-    def __rmul__(self, factor: int) -> Linear[Number]:
-        return Linear(
+    def __rmul__(self, factor: int) -> LinearExpression[VariableT]:
+        return LinearExpression(
             tuple((factor * coefficient, number) for coefficient, number in self.terms), factor * self.constant
         )
 
     @property
-    def largest(self) -> int:
+    def max_abs(self) -> int:
         """The largest absolute value among the coefficients and the constant."""
         return max(abs(number) for number in (self.constant, *(coefficient for coefficient, _ in self.terms)))
 
-    def value(self, numbers: Mapping[Number, int]) -> int:
+    def value(self, numbers: Mapping[VariableT, int]) -> int:
         """Evaluate the expression for these values of its variables."""
         return sum(coefficient * numbers[number] for coefficient, number in self.terms) + self.constant
 
-    def merged(self) -> Linear[Number]:
+    def collect_terms(self) -> LinearExpression[VariableT]:
         """Collect like terms and drop terms with coefficient 0."""
-        coefficients: dict[Number, int] = {}
+        coefficients: dict[VariableT, int] = {}
         for coefficient, number in self.terms:
             coefficients[number] = coefficients.get(number, 0) + coefficient
-        return Linear(tuple((total, number) for number, total in coefficients.items() if total), self.constant)
+        return LinearExpression(
+            tuple((total, number) for number, total in coefficients.items() if total), self.constant
+        )
 
 
 class Relation(StrEnum):
@@ -62,49 +64,53 @@ class Relation(StrEnum):
     LESS = "<"
     AT_MOST = "<="
     EQUAL = "="
-    UNEQUAL = "!="
+    NOT_EQUAL = "!="
     AT_LEAST = ">="
     GREATER = ">"
 
     @property
-    def meaning(self) -> Callable[[int, int], bool]:
+    def comparison(self) -> Callable[[int, int], bool]:
         """The relation as a function of two numbers."""
-        return _MEANING[self]
+        return _COMPARISONS[self]
 
     def holds(self, left: int, right: int) -> bool:
         """Whether two numbers are in this relation."""
-        return _MEANING[self](left, right)
+        return _COMPARISONS[self](left, right)
 
     @property
-    def opposite(self) -> Relation:
+    def complement(self) -> Relation:
         """The complementary relation."""
-        return _OPPOSITES[self]
+        return _COMPLEMENTS[self]
 
     @staticmethod
-    def written(text: str) -> Relation:
+    def parse(text: str) -> Relation:
         """Parse a relation symbol; accepts ``≤``, ``≥``, ``≠`` and ``==``, too."""
-        return Relation(_SPELLINGS.get(text, str(text)))
+        return Relation(_ALTERNATIVES.get(text, str(text)))
 
 
-def linear_text(linear: Linear[Number], name: Callable[[Number], str]) -> str:
+def format_linear(linear: LinearExpression[VariableT], format_variable: Callable[[VariableT], str]) -> str:
     """Format a linear expression, as in ``2*x - y + 3``, given a function that formats variables."""
     text = ""
     for coefficient, number in linear.terms:
         factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
-        text += sign(coefficient < 0, text) + factor + name(number)
+        text += format_sign(coefficient < 0, text) + factor + format_variable(number)
     if linear.constant or not text:
-        text += sign(linear.constant < 0, text) + str(abs(linear.constant))
+        text += format_sign(linear.constant < 0, text) + str(abs(linear.constant))
     return text
 
 
-_SPELLINGS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
-_MEANING: Mapping[Relation, Callable[[int, int], bool]] = {
+_ALTERNATIVES = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}
+_COMPARISONS: Mapping[Relation, Callable[[int, int], bool]] = {
     Relation.LESS: lt,
     Relation.AT_MOST: le,
     Relation.EQUAL: eq,
-    Relation.UNEQUAL: ne,
+    Relation.NOT_EQUAL: ne,
     Relation.AT_LEAST: ge,
     Relation.GREATER: gt,
 }
-_PAIRS = ((Relation.LESS, Relation.AT_LEAST), (Relation.AT_MOST, Relation.GREATER), (Relation.EQUAL, Relation.UNEQUAL))
-_OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, reversed(pair))}
+_PAIRS = (
+    (Relation.LESS, Relation.AT_LEAST),
+    (Relation.AT_MOST, Relation.GREATER),
+    (Relation.EQUAL, Relation.NOT_EQUAL),
+)
+_COMPLEMENTS = {one: other for pair in _PAIRS for one, other in (pair, reversed(pair))}

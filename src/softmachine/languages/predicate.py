@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softmachine.languages.source import OfWords
+from softmachine.languages.source import WordSource
 
 Word = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class FormalLanguage(OfWords):
+class FormalLanguage(WordSource):
     """A formal language.
 
     Args:

@@ -1,6 +1,6 @@
 """View of a run in terms of its source: the source text with its active lines, and a picture of the state.
 
-``Codec.scene`` returns this view. Code that displays it handles these kinds of pictures and is independent of the
+``Codec.run_view`` returns this view. Code that displays it handles these kinds of pictures and is independent of the
 source language.
 """
 
@@ -12,7 +12,7 @@ from typing import ClassVar, TypeAlias
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tapes:
+class TapesPicture:
     """Tapes with heads, and the effect of tokens on them.
 
     Args:
@@ -37,7 +37,7 @@ class Tapes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counters:
+class CountersPicture:
     """Counters, and the effect of tokens on them.
 
     Args:
@@ -55,7 +55,7 @@ class Counters:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
+class RowsPicture:
     """A word aligned with rows of values.
 
     Args:
@@ -71,7 +71,7 @@ class Rows:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wires:
+class WiresPicture:
     """A circuit with the values of its wires.
 
     Args:
@@ -87,7 +87,7 @@ class Wires:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Network:
+class GraphPicture:
     """A graph, and the vertices that each position represents.
 
     Args:
@@ -108,11 +108,11 @@ class Network:
     positions: Sequence[Sequence[int]]
 
 
-Picture: TypeAlias = Tapes | Counters | Rows | Wires | Network
+Picture: TypeAlias = TapesPicture | CountersPicture | RowsPicture | WiresPicture | GraphPicture
 
 
 @dataclass(frozen=True)
-class Scene:
+class RunView:
     """Source listing and picture of a run.
 
     Args:
@@ -124,14 +124,14 @@ class Scene:
     """
 
     lines: Sequence[str]
-    active: Sequence[int | None] = ()
-    names: Sequence[str | None] = ()
+    active_lines: Sequence[int | None] = ()
+    line_names: Sequence[str | None] = ()
     picture: Picture | None = None
-    focus: int | None = None
+    focus_position: int | None = None
 
 
 @dataclass(frozen=True)
-class Stretch:
+class TokenWindow:
     """A window of a context.
 
     Args:
@@ -143,5 +143,5 @@ class Stretch:
 
     tokens: Sequence[str]
     first: int = 0
-    said: int = 0
-    before: Sequence[str] = field(default=())
+    generated: int = 0
+    generated_before: Sequence[str] = field(default=())

@@ -18,10 +18,10 @@ def words_from(letters: Sequence[str], length: int, start: int = 0) -> Iterable[
     """
     if not start:
         return product(letters, repeat=length)
-    return _following(letters, length, start)
+    return _next_words(letters, length, start)
 
 
-def _following(letters: Sequence[str], length: int, start: int) -> Iterator[Word]:
+def _next_words(letters: Sequence[str], length: int, start: int) -> Iterator[Word]:
     if start >= len(letters) ** length:
         return
     places = []
@@ -40,7 +40,7 @@ def ordered_words_from(letters: Sequence[str], length: int, start: int = 0) -> I
     """All words of a length with non-decreasing letters, in lexicographic order, starting at index ``start``."""
     if not start:
         return combinations_with_replacement(letters, length)
-    return _ordered_following(letters, length, start)
+    return _next_ordered_words(letters, length, start)
 
 
 def count_ordered_words(letters: int, length: int) -> int:
@@ -48,7 +48,7 @@ def count_ordered_words(letters: int, length: int) -> int:
     return comb(length + letters - 1, length) if letters else int(not length)
 
 
-def _ordered_following(letters: Sequence[str], length: int, start: int) -> Iterator[Word]:
+def _next_ordered_words(letters: Sequence[str], length: int, start: int) -> Iterator[Word]:
     if start >= count_ordered_words(len(letters), length):
         return
     places, place = list[int](), 0

@@ -8,11 +8,11 @@
 >>> program = rasp.program(hist, "helo")  # accepted by sm.compile and sm.run
 """
 
-from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.program import RaspProgram
 from softmachine.languages.rasp.python.expression import Expression, annotate
 from softmachine.languages.rasp.python.expression import Expression as RASPExpr
+from softmachine.languages.rasp.python.lowering import evaluate_expression as evaluate
 from softmachine.languages.rasp.python.lowering import program
-from softmachine.languages.rasp.python.lowering import values as evaluate
 from softmachine.languages.rasp.python.selectors import (
     Aggregate,
     Comparison,
@@ -53,6 +53,6 @@ __all__ = [
     "tokens", "indices", "length", "Full", "Map", "SequenceMap", "LinearSequenceMap", "ConstantSOp", "sop_not",
     "Select", "Comparison", "ConstantSelector", "SelectorAnd", "SelectorOr", "SelectorNot", "SelectorWidth",
     "Aggregate", "numerical", "categorical", "get_encoding", "is_numerical", "is_categorical", "Encoding",
-    "Expression", "SOp", "Selector", "TokensType", "IndicesType", "LengthType", "Program", "program", "RASPExpr",
+    "Expression", "SOp", "Selector", "TokensType", "IndicesType", "LengthType", "RaspProgram", "program", "RASPExpr",
     "annotate", "evaluate", "selector_and", "selector_or", "selector_not",
 ]  # fmt: skip

@@ -19,21 +19,28 @@ from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
-from softmachine.certify import certify_theorem
+from softmachine.certify import certify_theorem_program
 from softmachine.certify.promises import check_plugin_promises
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines import check
-from softmachine.engines.check import Disagreement, Report, Sweep
+from softmachine.engines.check import Disagreement, InputSelection, Report
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Arithmetic
-from softmachine.exports.native import made_from, written_source
+from softmachine.exports.native import load_theorem_and_source, serialize_source
 from softmachine.support import __version__
-from softmachine.support.errors import BrokenPromiseError, MismatchError, Place, Remedy, SourceError, UsageError
-from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts
-from softmachine.support.progress import Tell, nobody
-from softmachine.support.resources import consent, consented
-from softmachine.transformer.weights import digest
+from softmachine.support.errors import (
+    BrokenPromiseError,
+    FixHint,
+    SourceError,
+    SourceLocation,
+    UsageError,
+    WorkerMismatchError,
+)
+from softmachine.support.parallel import ExecutorFactory, Journal, Json, PartResult, RangeFunction, map_range
+from softmachine.support.progress import ProgressCallback, ignore_progress
+from softmachine.support.resources import allow_expensive, is_allowed
+from softmachine.transformer.weights import compute_digest
 
 
 @dataclass(frozen=True)
@@ -59,37 +66,41 @@ class Recipe:
     version: str = __version__
 
     @staticmethod
-    def of(model: Model) -> Recipe | None:
+    def from_model(model: Model) -> Recipe | None:
         """The recipe of a model; None if its source has no text."""
         try:
-            written = written_source(model.source, model.theorem)
+            written = serialize_source(model.source, model.theorem)
         except UsageError:
             return None
         theorem = model.theorem
         attention = model.attention if model.attention in theorem.attentions else theorem.attentions[0]
         source = None if written is None else tuple(written.items())
-        certified = None if model.proof is None else (model.proof.length, model.proof.sharpness)
-        return Recipe(theorem.name, source, attention, model.length, certified, digest(model.weights))
+        certified = (
+            None
+            if model.valid_certificate is None
+            else (model.valid_certificate.length, model.valid_certificate.sharpness)
+        )
+        return Recipe(theorem.name, source, attention, model.context, certified, compute_digest(model.weights))
 
-    def model(self) -> Model:
+    def compile(self) -> Model:
         """Compile the model, once per process.
 
         Raises:
-            MismatchError: If the version of softmachine or the digest differs.
+            WorkerMismatchError: If the version of softmachine or the digest differs.
         """
         if self.version != __version__:
-            raise MismatchError(
+            raise WorkerMismatchError(
                 f"a worker has softmachine {__version__} instead of {self.version}",
                 hint="install the same version on all machines",
             )
-        model = _made(self)
-        found = digest(model.weights)
+        model = _compile_cached(self)
+        found = compute_digest(model.weights)
         if found != self.digest:
             name = model.name
-            raise MismatchError(
+            raise WorkerMismatchError(
                 f"a worker compiled other weights of {name!r} by {self.theorem}: their digest is {found[:12]}…, not "
                 f"{self.digest[:12]}…",
-                hint=Remedy(
+                hint=FixHint(
                     "weights that this version did not compile run in one process only: {}", workers=1, cluster=None
                 ),
             )
@@ -97,18 +108,18 @@ class Recipe:
 
 
 @lru_cache(maxsize=4)
-def _made(recipe: Recipe) -> Model:
-    theorem, source = made_from(recipe.theorem, None if recipe.source is None else dict(recipe.source))
-    codec = theorem.codec_for(source, recipe.length)
+def _compile_cached(recipe: Recipe) -> Model:
+    theorem, source = load_theorem_and_source(recipe.theorem, None if recipe.source is None else dict(recipe.source))
+    codec = theorem.build_codec(source, recipe.length)
     model = Model(compile_program(theorem.signals(codec, recipe.attention)), codec, theorem, recipe.length)
     if recipe.certified is None:
         return model
-    proof = certify_theorem(model, *recipe.certified)
-    return replace(model, weights=proof.softened, certificate=proof)
+    proof = certify_theorem_program(model, *recipe.certified)
+    return replace(model, weights=proof.soften, certificate=proof)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CheckOptions:
     """Which words are checked, and how; sent to workers.
 
     Args:
@@ -129,13 +140,13 @@ class Wanted:
     max_steps: int = 10_000
     first: bool = False
 
-    def sweep(self, model: Model) -> Sweep:
+    def make_sweep(self, model: Model) -> InputSelection:
         """Return the words of a model to check."""
-        return Sweep.of(model, up_to=self.up_to, sample=self.sample, length=self.length, seed=self.seed)
+        return InputSelection.choose(model, up_to=self.up_to, sample=self.sample, length=self.length, seed=self.seed)
 
 
 @dataclass(frozen=True)
-class Job:
+class CheckJob:
     """Description of a check that is sent to a worker.
 
     Args:
@@ -145,16 +156,16 @@ class Job:
     """
 
     recipe: Recipe
-    wanted: Wanted
+    wanted: CheckOptions
     yes: bool
 
 
-def work_on(model: Model, wanted: Wanted) -> Work:
+def make_check_worker(model: Model, wanted: CheckOptions) -> RangeFunction:
     """Return a function that checks a part of the words in this process; the weights are prepared once."""
-    sweep, engine = wanted.sweep(model), DenseEngine(model.weights, wanted.arithmetic)
+    sweep, engine = wanted.make_sweep(model), DenseEngine(model.weights, wanted.arithmetic)
 
     def work(start: int, stop: int) -> Json:
-        report = _checked(sweep, engine, wanted, start, stop)
+        report = _check_part(sweep, engine, wanted, start, stop)
         return {
             "inputs": report.inputs,
             "tokens": report.tokens,
@@ -164,33 +175,33 @@ def work_on(model: Model, wanted: Wanted) -> Work:
     return work
 
 
-def _checked(sweep: Sweep, engine: DenseEngine, wanted: Wanted, start: int, stop: int) -> Report:
+def _check_part(sweep: InputSelection, engine: DenseEngine, wanted: CheckOptions, start: int, stop: int) -> Report:
     """Check a part of the words; with ``first``, up to the first disagreement."""
 
     def checked(count: int) -> Report:
-        words = islice(sweep.part(start, stop), count)
-        return check.check_words(sweep.model, words, arithmetic=engine, max_steps=wanted.max_steps)
+        words = islice(sweep.slice(start, stop), count)
+        return check.check_inputs(sweep.model, words, arithmetic=engine, max_steps=wanted.max_steps)
 
     report = checked(stop - start)
     if report.holds or not wanted.first:
         return report
     # The words before it agree, so the counts do not depend on how the words are divided into parts.
     wrong = report.disagreements[0].word
-    return checked(next(k for k, word in enumerate(sweep.part(start, stop), 1) if word == wrong))
+    return checked(next(k for k, word in enumerate(sweep.slice(start, stop), 1) if word == wrong))
 
 
 @lru_cache(maxsize=2)
-def _prepared(recipe: Recipe, wanted: Wanted) -> Work:
-    return work_on(recipe.model(), wanted)
+def _cached_worker(recipe: Recipe, wanted: CheckOptions) -> RangeFunction:
+    return make_check_worker(recipe.compile(), wanted)
 
 
-def do(job: Job, start: int, stop: int) -> Json:
+def check_part(job: CheckJob, start: int, stop: int) -> Json:
     """Check a part of the words on a worker."""
-    with consent(job.yes):
-        return _prepared(job.recipe, job.wanted)(start, stop)
+    with allow_expensive(job.yes):
+        return _cached_worker(job.recipe, job.wanted)(start, stop)
 
 
-class Checking:
+class CheckRun:
     """Check of a model: iterating performs it and updates ``report``, which is complete at the end.
 
     Apart from ``seconds``, the report does not depend on the number of workers: all words are checked in one order, or
@@ -207,23 +218,23 @@ class Checking:
     def __init__(
         self,
         model: Model,
-        wanted: Wanted,
+        wanted: CheckOptions,
         *,
-        crew: Crew | None = None,
+        factory: ExecutorFactory | None = None,
         journal: Path | None = None,
-        tell: Tell = nobody,
+        progress: ProgressCallback = ignore_progress,
     ) -> None:
-        self.model, self.wanted, self.crew, self.tell = model, wanted, crew, tell
-        self.sweep = wanted.sweep(model)
+        self.model, self.wanted, self.crew, self.tell = model, wanted, factory, progress
+        self.sweep = wanted.make_sweep(model)
         self.journal = journal
         self.report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[PartResult]:
         began = time.perf_counter()
         self._check_promises()
-        with self._opened() as journal, closing(self._parts(journal)) as found:
+        with self._open_journal() as journal, closing(self._parts(journal)) as found:
             for part in found:
-                self.report = replace(self.report.joined(self._read(part)), seconds=time.perf_counter() - began)
+                self.report = replace(self.report.merge(self._decode_report(part)), seconds=time.perf_counter() - began)
                 yield part
                 if self.wanted.first and not self.report.holds:
                     return
@@ -231,35 +242,35 @@ class Checking:
     def _check_promises(self) -> None:
         """Test the promises of a plug-in, which certificates depend on."""
         try:
-            tested = check_plugin_promises(self.model, self.sweep.longest)
+            tested = check_plugin_promises(self.model, self.sweep.max_length)
         except BrokenPromiseError as error:
             self.report = replace(self.report, broken_promise=error.message)
         else:
             notes = self.report.notes if tested is None else (*self.report.notes, str(tested))
             self.report = replace(self.report, notes=notes)
 
-    def _parts(self, journal: Journal | None) -> Generator[Part, None, None]:
-        hands, known = self.crew.size if self.crew else 1, journal.count if journal else 0
-        foresight = self.sweep.foresight(self.wanted.arithmetic, self.wanted.max_steps, hands, known)
-        here = work_on(self.model, self.wanted)
-        return parts(
+    def _parts(self, journal: Journal | None) -> Generator[PartResult, None, None]:
+        hands, known = self.crew.worker_count if self.crew else 1, journal.finished_count if journal else 0
+        foresight = self.sweep.forecast_cost(self.wanted.arithmetic, self.wanted.max_steps, hands, known)
+        here = make_check_worker(self.model, self.wanted)
+        return map_range(
             here,
             self.sweep.total,
-            away=self._away,
-            crew=self.crew,
+            remote_work=self._make_remote_work,
+            factory=self.crew,
             journal=journal,
-            judge=foresight.judge,
-            tell=self.tell,
+            check=foresight.check,
+            progress=self.tell,
         )
 
-    def _away(self) -> Work | None:
+    def _make_remote_work(self) -> RangeFunction | None:
         recipe = self._recipe()
-        return None if recipe is None else partial(do, Job(recipe, self.wanted, consented()))
+        return None if recipe is None else partial(check_part, CheckJob(recipe, self.wanted, is_allowed()))
 
     def _recipe(self) -> Recipe | None:
-        return Recipe.of(self.model) if isinstance(self.wanted.arithmetic, str) else None
+        return Recipe.from_model(self.model) if isinstance(self.wanted.arithmetic, str) else None
 
-    def _opened(self) -> AbstractContextManager[Journal | None]:
+    def _open_journal(self) -> AbstractContextManager[Journal | None]:
         if self.journal is None:
             return nullcontext()
         recipe = self._recipe()
@@ -269,7 +280,7 @@ class Checking:
             )
         return closing(Journal(self.journal, {"sweep": "check", **asdict(recipe), **asdict(self.wanted)}))
 
-    def _read(self, part: Part) -> Report:
+    def _decode_report(self, part: PartResult) -> Report:
         """Decode the report of a part; a matching journal without one was modified."""
         try:
             found = [
@@ -278,4 +289,6 @@ class Checking:
             ]
             return Report(int(part.result["inputs"]), int(part.result["tokens"]), tuple(found), part.seconds)
         except (LookupError, TypeError, ValueError):
-            raise SourceError("the journal is damaged: invalid report", place=Place(str(self.journal))) from None
+            raise SourceError(
+                "the journal is damaged: invalid report", place=SourceLocation(str(self.journal))
+            ) from None

@@ -17,11 +17,11 @@ from sys import float_info
 from typing import Any, TypeVar, cast
 
 from softmachine.support.errors import UsageError
-from softmachine.support.text import SURROGATE, clipped, did_you_mean
+from softmachine.support.text import LONE_SURROGATE, did_you_mean, truncate
 
 MAX_INTEGER = 2**63 - 1
 """The largest length, count or scale: saved models store 64-bit integers, and error bounds stay finite in floats."""
-MIN_INTEGERS: Mapping[str, int] = {
+MIN_BY_PARAMETER: Mapping[str, int] = {
     "sample": 1,
     "sharpness": 1,
     "workers": 1,
@@ -29,7 +29,7 @@ MIN_INTEGERS: Mapping[str, int] = {
     "position": -MAX_INTEGER,
 }
 """The smallest value of an integer parameter, by its name; 0 for all others."""
-DESCRIPTIONS: Mapping[str, str] = {
+TYPE_DESCRIPTIONS: Mapping[str, str] = {
     "bool": "True or False",
     "int": "a whole number",
     "float": "a finite number",
@@ -41,7 +41,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "Iterable[object]": "an iterable",
 }
 """Descriptions of types in messages; the default is the type's name."""
-TESTS: Mapping[str, Callable[[Any], bool]] = {
+TYPE_TESTS: Mapping[str, Callable[[Any], bool]] = {
     "None": lambda value: value is None,
     "bool": lambda value: isinstance(value, bool),
     "int": lambda value: isinstance(value, Integral) and not isinstance(value, bool),
@@ -53,7 +53,7 @@ TESTS: Mapping[str, Callable[[Any], bool]] = {
     "Iterable[object]": lambda value: isinstance(value, Iterable) and not isinstance(value, bytes | Mapping),
     # Symbols may be integers, as in the vocabulary of a RASP program.
     "Iterable[str]": lambda value: (
-        TESTS["Iterable[object]"](value) and all(issubclass(kind, str | int) for kind in set(map(type, value)))
+        TYPE_TESTS["Iterable[object]"](value) and all(issubclass(kind, str | int) for kind in set(map(type, value)))
     ),
 }
 """Whether a value has a type, for all that are not classes of softmachine."""
@@ -71,7 +71,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def validated(function: Function) -> Function:
+def validate_arguments(function: Function) -> Function:
     """A function that validates its arguments before it is entered.
 
     Every argument must have one of the types of its annotation. A Boolean is not an integer; one of another library,
@@ -92,7 +92,9 @@ def validated(function: Function) -> Function:
             raise UsageError(f"{function.__name__}(): {error}", hint=hint) from None
         for name, value in bound.arguments.items():
             annotation = bound.signature.parameters[name].annotation
-            bound.arguments[name] = _argument(name, value, _ALTERNATIVES.split(annotation), function.__globals__)
+            bound.arguments[name] = _convert_argument(
+                name, value, _ALTERNATIVES.split(annotation), function.__globals__
+            )
         return function(*bound.args, **bound.kwargs)
 
     return cast("Function", called)
@@ -101,7 +103,7 @@ def validated(function: Function) -> Function:
 _signature = cache(signature)
 
 
-def _argument(name: str, value: Any, kinds: list[str], scope: Mapping[str, object]) -> object:
+def _convert_argument(name: str, value: Any, kinds: list[str], scope: Mapping[str, object]) -> object:
     """Convert an argument to the form that the function takes.
 
     Raises:
@@ -111,52 +113,52 @@ def _argument(name: str, value: Any, kinds: list[str], scope: Mapping[str, objec
         value = tuple(value)  # an iterator can be consumed only once
     kind = next((each for each in kinds if _is_a(value, each, scope)), None)
     if kind == "int":
-        return require_in_range(name, index(value), MIN_INTEGERS.get(name, 0))
+        return require_in_range(name, index(value), MIN_BY_PARAMETER.get(name, 0))
     text = str(value) if isinstance(value, str | Path) else ""
-    if problem := _text_problem(text, "Path" in kinds) if kind else f"is not {_either(kinds)}":
-        raise UsageError(f"invalid value for {name!r}: {show_value(value)} {problem}")
+    if problem := _text_problem(text, "Path" in kinds) if kind else f"is not {_describe_alternatives(kinds)}":
+        raise UsageError(f"invalid value for {name!r}: {format_value(value)} {problem}")
     return value
 
 
 def _is_a(value: object, kind: str, scope: Mapping[str, Any]) -> bool:
     """Whether a value has the type of this name."""
-    if kind in TESTS:
-        return TESTS[kind](value)
+    if kind in TYPE_TESTS:
+        return TYPE_TESTS[kind](value)
     if kind in scope:
         return isinstance(value, scope[kind]) and not isinstance(value, type)
     return any(base.__name__ == kind and base.__module__.startswith("softmachine.") for base in type(value).__mro__)
 
 
-def require_in_range(name: str, value: int, least: int) -> int:
+def require_in_range(name: str, value: int, minimum: int) -> int:
     """An integer, if it is in range.
 
     Raises:
         UsageError: If it is less than the least value, or more than the largest of all integers.
     """
-    if least <= value <= MAX_INTEGER:
+    if minimum <= value <= MAX_INTEGER:
         return value
-    problem = f"is less than {least}" if value < least else f"is more than {MAX_INTEGER:,}"
-    raise UsageError(f"invalid value for {name!r}: {show_value(value)} {problem}")
+    problem = f"is less than {minimum}" if value < minimum else f"is more than {MAX_INTEGER:,}"
+    raise UsageError(f"invalid value for {name!r}: {format_value(value)} {problem}")
 
 
 def _text_problem(text: str, is_path: bool) -> str:
     """Why a text cannot be encoded, or used as a file name; "" if there is no problem."""
     # In the name of a file, these surrogates are bytes that are not UTF-8.
-    found = SURROGATE.search(re.sub("[\udc80-\udcff]", "", text) if is_path else text)
+    found = LONE_SURROGATE.search(re.sub("[\udc80-\udcff]", "", text) if is_path else text)
     if found:
         return f"contains the lone surrogate {found[0]!r}, which UTF-8 cannot encode"
     return "contains a null character, which no file name has" if is_path and "\0" in text else ""
 
 
-def show_value(value: object) -> str:
+def format_value(value: object) -> str:
     """Format a value for a message: abbreviated, and without object addresses."""
     try:
-        return clipped(_ADDRESS.sub("", repr(value)), 60)
+        return truncate(_ADDRESS.sub("", repr(value)), 60)
     except Exception:  # an integer of too many digits, or an object whose repr fails
         return f"this {type(value).__name__}"
 
 
-def _either(kinds: Iterable[str]) -> str:
+def _describe_alternatives(kinds: Iterable[str]) -> str:
     """Describe alternative types: "a string, a Path or a Model"."""
-    *others, last = (DESCRIPTIONS.get(kind, f"a {kind}") for kind in kinds if kind != "None")
+    *others, last = (TYPE_DESCRIPTIONS.get(kind, f"a {kind}") for kind in kinds if kind != "None")
     return f"{', '.join(others)} or {last}" if others else last

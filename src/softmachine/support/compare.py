@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from softmachine.support.token_array import Coded, Codes
+from softmachine.support.token_array import CodeArray, CodedSequence
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PIECE = 256
+CHUNK_SIZE = 256
 """Tokens per chunk where the source yields them one by one."""
 
 
@@ -28,14 +28,14 @@ class Difference:
     """
 
     position: int
-    said: str | None
+    emitted: str | None
     expected: str | None
 
     def __str__(self) -> str:
-        if self.said is None:
+        if self.emitted is None:
             return f"there is no token {self.position:,}" + (f"; it should be {self.expected}" if self.expected else "")
         right = "there should be none" if self.expected is None else f"should be {self.expected}"
-        return f"token {self.position:,} is {self.said}, but {right}"
+        return f"token {self.position:,} is {self.emitted}, but {right}"
 
 
 class Comparison:
@@ -46,17 +46,17 @@ class Comparison:
     """
 
     def __init__(self, expected: Iterable[Sequence[str | None]]) -> None:
-        self.agreed = 0
+        self.prefix_length = 0
         """Number of tokens before the first difference."""
-        self.compared = 0
+        self.compared_count = 0
         """Number of these at constrained positions."""
         self.difference: Difference | None = None
-        self._coming = iter(expected)
-        self._wanted: Sequence[str | None] = ()
+        self._chunks = iter(expected)
+        self._pending: Sequence[str | None] = ()
 
-    def see(self, said: Sequence[str]) -> None:
+    def feed(self, emitted: Sequence[str]) -> None:
         """Compare further emitted tokens."""
-        for piece in _pieces(said):
+        for piece in _code_chunks(emitted):
             rest: Sequence[str] = piece
             while len(rest) and self.difference is None:
                 rest = self._compare(rest)
@@ -64,48 +64,48 @@ class Comparison:
     def close(self) -> None:
         """End the stream; it is a difference if more tokens are expected."""
         if self.difference is None and len(expected := self._next()):
-            self.difference = Difference(self.agreed, None, expected[0])
+            self.difference = Difference(self.prefix_length, None, expected[0])
 
     def _compare(self, emitted: Sequence[str]) -> Sequence[str]:
         """Compare with the current chunk of expected tokens; returns the emitted tokens that remain."""
         expected = self._next()
         both = min(len(expected), len(emitted))
-        same = _agreeing(expected[:both], emitted[:both])
-        self.agreed += same
-        self.compared += same - _free(expected[:same])
-        self._wanted = expected[same:]
+        same = _common_prefix_length(expected[:both], emitted[:both])
+        self.prefix_length += same
+        self.compared_count += same - _count_unconstrained(expected[:same])
+        self._pending = expected[same:]
         if same < both or not both:
-            self.difference = Difference(self.agreed, emitted[same], expected[same] if both else None)
+            self.difference = Difference(self.prefix_length, emitted[same], expected[same] if both else None)
         return emitted[same:]
 
     def _next(self) -> Sequence[str | None]:
         """The next expected tokens; empty at the end."""
-        while not len(self._wanted):
-            piece = next(self._coming, None)
+        while not len(self._pending):
+            piece = next(self._chunks, None)
             if piece is None:
                 return ()
-            self._wanted = piece
-        return self._wanted
+            self._pending = piece
+        return self._pending
 
 
-def first_difference(expected: Iterable[str | None], said: Sequence[str]) -> Difference | None:
+def first_difference(expected: Iterable[str | None], emitted: Sequence[str]) -> Difference | None:
     """The first difference, if any; expected tokens that are None match any token."""
     expected = tuple(expected)
-    if len(expected) == len(said) and _agreeing(expected, said) == len(said):
+    if len(expected) == len(emitted) and _common_prefix_length(expected, emitted) == len(emitted):
         return None
-    comparison = Comparison(in_pieces(expected))
-    comparison.see(said)
+    comparison = Comparison(split_into_chunks(expected))
+    comparison.feed(emitted)
     comparison.close()
     return comparison.difference
 
 
-def in_pieces(tokens: Iterable[str | None]) -> Iterator[Sequence[str | None]]:
+def split_into_chunks(tokens: Iterable[str | None]) -> Iterator[Sequence[str | None]]:
     """Split tokens into chunks; if the source raises, the tokens before are yielded first."""
     piece: list[str | None] = []
     try:
         for token in tokens:
             piece.append(token)
-            if len(piece) == PIECE:
+            if len(piece) == CHUNK_SIZE:
                 yield piece
                 piece = []
     except Exception:
@@ -114,16 +114,16 @@ def in_pieces(tokens: Iterable[str | None]) -> Iterator[Sequence[str | None]]:
     yield piece
 
 
-def _pieces(emitted: Sequence[str]) -> Iterator[Sequence[str]]:
-    if not isinstance(emitted, Codes):
+def _code_chunks(emitted: Sequence[str]) -> Iterator[Sequence[str]]:
+    if not isinstance(emitted, CodedSequence):
         return iter((emitted,))
-    return (Coded(part, emitted.names) for part in emitted.parts())
+    return (CodeArray(part, emitted.names) for part in emitted.code_arrays())
 
 
-def _agreeing(expected: Sequence[str | None], emitted: Sequence[str]) -> int:
+def _common_prefix_length(expected: Sequence[str | None], emitted: Sequence[str]) -> int:
     """The length of the common prefix of two sequences of the same length."""
-    if isinstance(expected, Coded) and isinstance(emitted, Coded):
-        same = _translation(tuple(expected.names), tuple(emitted.names)).take(expected.codes) == emitted.codes
+    if isinstance(expected, CodeArray) and isinstance(emitted, CodeArray):
+        same = _code_translation(tuple(expected.names), tuple(emitted.names)).take(expected.codes) == emitted.codes
         return len(same) if same.all() else int(same.argmin())
     for at, (right, token) in enumerate(zip(expected, emitted, strict=True)):
         if right != token and right is not None:
@@ -131,13 +131,13 @@ def _agreeing(expected: Sequence[str | None], emitted: Sequence[str]) -> int:
     return len(expected)
 
 
-def _free(expected: Sequence[str | None]) -> int:
+def _count_unconstrained(expected: Sequence[str | None]) -> int:
     """The number of unconstrained positions."""
-    return 0 if isinstance(expected, Coded) else sum(token is None for token in expected)
+    return 0 if isinstance(expected, CodeArray) else sum(token is None for token in expected)
 
 
 @lru_cache(maxsize=8)
-def _translation(origin: tuple[str, ...], target: tuple[str, ...]) -> NDArray[np.int32]:
+def _code_translation(origin: tuple[str, ...], target: tuple[str, ...]) -> NDArray[np.int32]:
     """Map the codes of one vocabulary to those of another; -1 for tokens that the other lacks."""
     import numpy as np
 

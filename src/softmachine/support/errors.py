@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLocation:
     """Location in a source: a file (or "<string>"), a line and a column, counted from 1."""
 
     source: str
@@ -22,7 +22,7 @@ class Place:
         return ":".join([self.source, *(str(number) for number in (self.line, self.column) if number is not None)])
 
 
-class Remedy:
+class FixHint:
     """A fix-it hint: options of the command, which are also keyword arguments of the function.
 
     Args:
@@ -54,7 +54,7 @@ class SoftmachineError(Exception):
         hint: A remedy.
     """
 
-    def __init__(self, message: str, *, place: Place | None = None, hint: str | Remedy | None = None) -> None:
+    def __init__(self, message: str, *, place: SourceLocation | None = None, hint: str | FixHint | None = None) -> None:
         self.message = message
         self.place = place
         self.hint = hint
@@ -67,10 +67,10 @@ class SoftmachineError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle all attributes, independent of the constructor's signature, for errors raised in worker processes."""
-        return _empty, (type(self),), {**vars(self), "args": self.args}
+        return _create_uninitialised, (type(self),), {**vars(self), "args": self.args}
 
 
-def _empty(kind: type[SoftmachineError]) -> SoftmachineError:
+def _create_uninitialised(kind: type[SoftmachineError]) -> SoftmachineError:
     """Create an error without calling its constructor, for unpickling."""
     return kind.__new__(kind)
 
@@ -88,7 +88,7 @@ class InvalidError(SoftmachineError):
         place: Location in the source.
     """
 
-    def __init__(self, what: str, problems: Sequence[str], *, place: Place | None = None) -> None:
+    def __init__(self, what: str, problems: Sequence[str], *, place: SourceLocation | None = None) -> None:
         self.problems = tuple(problems)
         listing = "".join(f"\n  - {problem}" for problem in self.problems)
         super().__init__(f"{what} is not valid:{listing}", place=place)
@@ -102,11 +102,11 @@ class UsageError(SoftmachineError):
     """A command or function was called with invalid or incompatible arguments."""
 
 
-MORE = "increase the context: {}"
-"""Default hint of `OutgrownError`."""
+INCREASE_CONTEXT_HINT = "increase the context: {}"
+"""Default hint of `ContextTooShortError`."""
 
 
-class OutgrownError(InputError, UsageError):
+class ContextTooShortError(InputError, UsageError):
     """An input or output does not fit into the context that the weights are built for.
 
     Args:
@@ -121,14 +121,14 @@ class OutgrownError(InputError, UsageError):
         message: str,
         *,
         context: int | None = None,
-        hint: str | Remedy | None = None,
-        how: str = MORE,
+        hint: str | FixHint | None = None,
+        hint_format: str = INCREASE_CONTEXT_HINT,
     ) -> None:
-        self.context, self.how = context, how
-        super().__init__(message, hint=hint if context is None else Remedy(how, context=context))
+        self.context, self.hint_format = context, hint_format
+        super().__init__(message, hint=hint if context is None else FixHint(hint_format, context=context))
 
 
-class EffortError(SoftmachineError):
+class TooExpensiveError(SoftmachineError):
     """The estimated time or memory exceeds the limit, so the work was not started; ``yes=True`` overrides it."""
 
 
@@ -148,11 +148,11 @@ class AmbiguousTokenError(SoftmachineError):
     """Two next tokens have the same maximal logit, so the output is undefined."""
 
 
-class StuckError(SoftmachineError):
+class NoNextTokenError(SoftmachineError):
     """A run cannot continue: the program does not define the next token."""
 
 
-class PartedError(SoftmachineError):
+class DivergedError(SoftmachineError):
     """The model's output differs from the reference interpreter's; the message gives the position."""
 
 
@@ -160,5 +160,5 @@ class WorkersError(SoftmachineError):
     """Workers of a sweep were lost, or cannot do their task."""
 
 
-class MismatchError(WorkersError):
+class WorkerMismatchError(WorkersError):
     """A worker has another version of softmachine, or compiles the same source to different weights."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from softmachine.support.errors import UsageError
-from softmachine.support.files import new_file, require_new
+from softmachine.support.files import atomic_file, require_creatable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MARKERS = "os^Dvp*"
 
 
-class Style(TypedDict):
+class CurveStyle(TypedDict):
     """Line style of a curve."""
 
     linewidth: float
@@ -26,19 +26,19 @@ class Style(TypedDict):
     marker: str
 
 
-def styles(count: int) -> list[Style]:
+def curve_styles(count: int) -> list[CurveStyle]:
     """Line styles that keep coinciding curves distinguishable: each curve is thinner than those below it.
 
     Where curves coincide, the wider ones are visible on both sides of the thinner ones.
     """
     widths = [1.5 + 1.8 * below for below in reversed(range(count))]
     return [
-        Style(linewidth=width, markersize=width + 3.5, marker=MARKERS[k % len(MARKERS)])
+        CurveStyle(linewidth=width, markersize=width + 3.5, marker=MARKERS[k % len(MARKERS)])
         for k, width in enumerate(widths)
     ]
 
 
-def require_picture(file: Path) -> None:
+def require_drawable(file: Path) -> None:
     """Check, before the work starts, that a figure can be drawn and written.
 
     Raises:
@@ -46,24 +46,24 @@ def require_picture(file: Path) -> None:
     """
     if file.suffix.lower() not in (".png", ".svg"):
         raise UsageError(f"{file} should end in .png or .svg")
-    require_new(file)
+    require_creatable(file)
     if find_spec("matplotlib") is None:
         raise UsageError("drawing needs matplotlib", hint="pip install 'softmachine[plot]'")
 
 
 @contextmanager
-def picture(file: Path, width: float, height: float) -> Iterator[Figure]:
+def open_figure(file: Path, width: float, height: float) -> Iterator[Figure]:
     """A matplotlib figure of a width and height in inches, which is written to the file on exit.
 
     Raises:
         UsageError: If matplotlib is missing, or the file exists, has another suffix or cannot be written.
     """
-    require_picture(file)
+    require_drawable(file)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     yield figure
-    with new_file(file) as scratch:
+    with atomic_file(file) as scratch:
         figure.savefig(scratch, format=file.suffix[1:].lower(), dpi=150)

@@ -10,10 +10,10 @@ import numba
 Loop = TypeVar("Loop", bound=Callable[..., int | None])
 
 
-def machine_code(loop: Loop) -> Loop:
+def jit_compile(function: Loop) -> Loop:
     """Compile a loop to machine code, cached on disk if a writable cache exists."""
     try:
-        compiled: Loop = numba.njit(cache=True)(loop)
+        compiled: Loop = numba.njit(cache=True)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written to
-        compiled = numba.njit(loop)
+        compiled = numba.njit(function)
     return compiled

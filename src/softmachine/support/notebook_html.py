@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from softmachine.support.text import printable
+from softmachine.support.text import escape_unprintable
 
 _FACE = "font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:13px;line-height:1.35"
 _CARD = f"{_FACE};max-width:100%;overflow-x:auto;border:1px solid rgba(128,128,128,.5);border-radius:4px"
@@ -41,4 +41,4 @@ def html_table(rows: Sequence[Sequence[str]], heading: str, *, head: Sequence[st
 
 
 def _text(text: str) -> str:
-    return escape(printable(text))
+    return escape(escape_unprintable(text))

@@ -2,8 +2,8 @@
 
 Cost estimates of expensive work, which is refused above a limit unless the caller has allowed it.
 
-Code that is about to do expensive work passes an estimate to :func:`allow`. A caller allows all work inside a block by
-``with consent(yes=True): …``; there is no other override.
+Code that is about to do expensive work passes an estimate to :func:`require_affordable`. A caller allows all work
+inside a block by ``with consent(yes=True): …``; there is no other override.
 
 Memory guard: checks free memory before a large array is allocated.
 """
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from softmachine.support.errors import EffortError, Remedy
-from softmachine.support.progress import Tell, nobody
+from softmachine.support.errors import FixHint, TooExpensiveError
+from softmachine.support.progress import ProgressCallback, ignore_progress
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _V1, _V2 = ("limit_in_bytes", "usage_in_bytes", "total_inactive_file"), ("max", "current", "inactive_file")
@@ -37,8 +37,8 @@ def _limits() -> Iterator[int]:
     """The free memory of the system, of every enclosing control group, and within the process's own limit."""
     yield from _available()
     for folder, names in _control_groups():
-        yield from _left(folder, *names)
-    yield from _addresses()
+        yield from _remaining(folder, *names)
+    yield from _address_space()
 
 
 def _available() -> Iterator[int]:
@@ -63,7 +63,7 @@ def _control_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
             yield from ((top / folder, names) for folder in (inner, *inner.parents))
 
 
-def _left(folder: Path, limit: str, used: str, reclaimable: str) -> Iterator[int]:
+def _remaining(folder: Path, limit: str, used: str, reclaimable: str) -> Iterator[int]:
     """The remainder of a control group's limit, if it has one; the page cache does not count as used."""
     numbers = [line for name in (limit, used) for line in _lines(folder / f"memory.{name}")]
     if len(numbers) == 2 and all(map(str.isdecimal, numbers)):
@@ -71,7 +71,7 @@ def _left(folder: Path, limit: str, used: str, reclaimable: str) -> Iterator[int
         yield int(numbers[0]) - int(numbers[1]) + int(statistics.get(reclaimable, 0))
 
 
-def _addresses() -> Iterator[int]:
+def _address_space() -> Iterator[int]:
     """The remainder of ``ulimit -v``, if it is set."""
     try:
         import resource
@@ -91,15 +91,15 @@ def _lines(file: Path) -> list[str]:
         return []
 
 
-MOST_SECONDS = 600.0
+MAX_SECONDS = 600.0
 """Maximum seconds of work that is not explicitly allowed."""
-MOST_MEMORY = 0.5
+MAX_MEMORY_FRACTION = 0.5
 """Maximum fraction of the free memory used by work that is not explicitly allowed."""
-WORTH_SAYING = 10.0
+MIN_REPORTED_SECONDS = 10.0
 """Minimum seconds of work whose estimate is reported."""
-SOON = 0.4
+EXTRAPOLATION_SECONDS = 0.4
 """Seconds of work after which the total time is extrapolated."""
-ALL_THE_SAME = "to run it anyway: {} (in Python: yes=True)"
+OVERRIDE_HINT = "to run it anyway: {} (in Python: yes=True)"
 
 Item = TypeVar("Item")
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86400.0), ("year", 31557600.0))
@@ -115,48 +115,48 @@ class Estimate:
         memory: Memory in bytes.
     """
 
-    what: str
+    work: str
     seconds: float = 0.0
     memory: float = 0.0
 
     def __str__(self) -> str:
-        needs = [duration(self.seconds)] if self.seconds >= 1 else []
-        needs += [f"{size(self.memory)} of memory"] if self.memory >= 1e9 or not needs else []
+        needs = [format_duration(self.seconds)] if self.seconds >= 1 else []
+        needs += [f"{format_size(self.memory)} of memory"] if self.memory >= 1e9 or not needs else []
         return " and ".join(needs)
 
 
 @dataclass(frozen=True)
-class _Consent:
+class _Permission:
     yes: bool = False
-    tell: Tell = nobody
+    progress: ProgressCallback = ignore_progress
 
 
-_NOBODY_SAID_YES = _Consent()
-_given: ContextVar[_Consent] = ContextVar("consent", default=_NOBODY_SAID_YES)
+_NO_PERMISSION = _Permission()
+_permission: ContextVar[_Permission] = ContextVar("consent", default=_NO_PERMISSION)
 
 
 @contextmanager
-def consent(yes: bool, tell: Tell | None = None) -> Iterator[None]:
+def allow_expensive(yes: bool, progress: ProgressCallback | None = None) -> Iterator[None]:
     """Allow expensive work inside the block; a permission of an enclosing block still applies.
 
     Args:
         yes: Whether expensive work is allowed.
-        tell: Callback for the estimates of work that is not short.
+        progress: Callback for the estimates of work that is not short.
     """
-    around = _given.get()
-    token = _given.set(_Consent(yes or around.yes, tell or around.tell))
+    around = _permission.get()
+    token = _permission.set(_Permission(yes or around.yes, progress or around.progress))
     try:
         yield
     finally:
-        _given.reset(token)
+        _permission.reset(token)
 
 
-def consented() -> bool:
+def is_allowed() -> bool:
     """Whether expensive work is allowed here."""
-    return _given.get().yes
+    return _permission.get().yes
 
 
-def allow(estimate: Estimate, hint: str | None = None) -> None:
+def require_affordable(estimate: Estimate, hint: str | None = None) -> None:
     """Check that work is affordable or allowed; reports its estimate if it takes long.
 
     Args:
@@ -164,25 +164,25 @@ def allow(estimate: Estimate, hint: str | None = None) -> None:
         hint: A cheaper alternative, if one is known.
 
     Raises:
-        EffortError: If it takes more than ten minutes or half of the free memory, and is not allowed.
+        TooExpensiveError: If it takes more than ten minutes or half of the free memory, and is not allowed.
     """
     free = free_memory() if estimate.memory else None
-    crowded = free is not None and estimate.memory > MOST_MEMORY * free
-    given = _given.get()
-    if (estimate.seconds > MOST_SECONDS or crowded) and not given.yes:
-        left = f", of which {size(free)} is free" if free is not None and estimate.memory >= 1e9 else ""
-        remedy = Remedy(ALL_THE_SAME if hint is None else f"{hint}; {ALL_THE_SAME}", yes=True)
-        raise EffortError(f"{estimate.what} would take about {estimate}{left}", hint=remedy)
-    if estimate.seconds > WORTH_SAYING:
-        given.tell(f"{estimate.what} takes about {estimate}")
+    crowded = free is not None and estimate.memory > MAX_MEMORY_FRACTION * free
+    given = _permission.get()
+    if (estimate.seconds > MAX_SECONDS or crowded) and not given.yes:
+        left = f", of which {format_size(free)} is free" if free is not None and estimate.memory >= 1e9 else ""
+        remedy = FixHint(OVERRIDE_HINT if hint is None else f"{hint}; {OVERRIDE_HINT}", yes=True)
+        raise TooExpensiveError(f"{estimate.work} would take about {estimate}{left}", hint=remedy)
+    if estimate.seconds > MIN_REPORTED_SECONDS:
+        given.progress(f"{estimate.work} takes about {estimate}")
 
 
-def mention(sentence: str) -> None:
+def report_cost(sentence: str) -> None:
     """Report a sentence about the cost of work that is not refused."""
-    _given.get().tell(sentence)
+    _permission.get().progress(sentence)
 
 
-class Foresight:
+class CostForecast:
     """Extrapolates the run time of work on many items, once, soon after it began.
 
     Args:
@@ -196,61 +196,67 @@ class Foresight:
     def __init__(
         self,
         total: float,
-        what: str,
-        later: Callable[[], float] | None = None,
+        work: str,
+        measure_later_item: Callable[[], float] | None = None,
         hint: str | None = None,
-        hands: int = 1,
+        workers: int = 1,
     ) -> None:
-        self.total, self.what, self.later, self.hint, self.hands = total, what, later, hint, hands
-        self._began, self._asked = time.perf_counter(), False
+        self.total, self.work, self.measure_later_item, self.hint, self.workers = (
+            total,
+            work,
+            measure_later_item,
+            hint,
+            workers,
+        )
+        self._began, self._checked = time.perf_counter(), False
 
-    def judge(self, done: int) -> None:
+    def check(self, done: int) -> None:
         """Extrapolate and check the total time, once enough time has passed; ``done`` items are finished.
 
         Raises:
-            EffortError: If it takes too long and is not allowed.
+            TooExpensiveError: If it takes too long and is not allowed.
         """
         spent = time.perf_counter() - self._began
-        if not done or self._asked or spent <= SOON:
+        if not done or self._checked or spent <= EXTRAPOLATION_SECONDS:
             return
-        self._asked = True
-        seconds = spent / done * self.total / self.hands
-        if self.later is not None and WORTH_SAYING < seconds <= MOST_SECONDS:
-            seconds = spent + self.later() * (self.total - done) / self.hands
-        allow(Estimate(self.what, seconds), self.hint)
+        self._checked = True
+        seconds = spent / done * self.total / self.workers
+        if self.measure_later_item is not None and MIN_REPORTED_SECONDS < seconds <= MAX_SECONDS:
+            seconds = spent + self.measure_later_item() * (self.total - done) / self.workers
+        require_affordable(Estimate(self.work, seconds), self.hint)
 
 
-def foreseen(items: Iterable[Item], total: float, what: str, hint: str | None = None) -> Iterator[Item]:
+def with_cost_forecast(items: Iterable[Item], total: float, work: str, hint: str | None = None) -> Iterator[Item]:
     """Yield the items, and soon after the start check the extrapolated total time.
 
     Args:
         items: The items to work on.
         total: Their number.
-        what: The work.
+        work: The work.
         hint: A cheaper alternative.
 
     Raises:
-        EffortError: Soon after the start, if it takes too long and is not allowed.
+        TooExpensiveError: Soon after the start, if it takes too long and is not allowed.
     """
-    foresight = Foresight(total, what, hint=hint)
+    foresight = CostForecast(total, work, hint=hint)
     for done, item in enumerate(items):
-        foresight.judge(done)
+        foresight.check(done)
         yield item
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format a duration: "40 seconds", "3 hours", "2,000 years", "10^15 years"."""
     unit, worth = next((each for each in reversed(_UNITS) if seconds >= 1.5 * each[1]), _UNITS[0])
-    return _about(seconds / worth, unit)
+    return _format_rounded(seconds / worth, unit)
 
 
-def size(count: float) -> str:
+def format_size(count: float) -> str:
     """Format a number of bytes: "512 B", "1.5 GB"."""
     steps = min(int(math.log10(max(count, 1))) // 3, 6)
     return f"{count / 1000**steps:.{0 if count >= 10 * 1000**steps or not steps else 1}f} {' kMGTPE'[steps].strip()}B"
 
 
-def _about(count: float, unit: str) -> str:
+def _format_rounded(count: float, unit: str) -> str:
     """Format a number of units, rounded to the accuracy of an estimate."""
     if count >= 1e6:
         return f"10^{round(math.log10(count)) if math.isfinite(count) else 300} {unit}s"
@@ -258,7 +264,7 @@ def _about(count: float, unit: str) -> str:
     return f"{rounded:,.0f} {unit}{'' if rounded == 1 else 's'}"
 
 
-WORTH_ASKING = 1 << 26
+MIN_CHECKED_BYTES = 1 << 26
 """Smaller allocations are not checked."""
 
 
@@ -270,11 +276,11 @@ def require_memory(needed: int, what: str) -> None:
         what: What failed and what needs the memory: the beginning of the message.
 
     Raises:
-        EffortError: If there is not enough. Nothing was changed, so the run can still be inspected and saved.
+        TooExpensiveError: If there is not enough. Nothing was changed, so the run can still be inspected and saved.
     """
-    free = free_memory() if needed >= WORTH_ASKING else None
+    free = free_memory() if needed >= MIN_CHECKED_BYTES else None
     if free is not None and needed > free:
-        raise EffortError(
-            f"{what} would take {size(needed)} of memory, but only {size(free)} is free",
+        raise TooExpensiveError(
+            f"{what} would take {format_size(needed)} of memory, but only {format_size(free)} is free",
             hint="resume the checkpoint on a machine with more memory, or run fewer steps",
         )

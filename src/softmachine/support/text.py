@@ -6,23 +6,23 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-LONG = 240
+MAX_LIST_LENGTH = 240
 """Maximum characters of a list of names that is not abbreviated."""
-LONG_NAME = 48
+MAX_NAME_LENGTH = 48
 """Maximum characters of a name in an abbreviated list."""
-ALIKE = 3
+MIN_FOLDED_NAMES = 3
 """Minimum number of names with a common prefix that are folded into one entry."""
 
-SURROGATE = re.compile("[\ud800-\udfff]")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate: a character of a Python string that UTF-8 cannot encode, so that no file can hold it."""
 _LABEL = re.compile(r"(?<=[\w)²'])\[[^\[\]]*\]$")
 _BEFORE_NUMBER = re.compile(r"\d.*$", re.DOTALL)
 _COMPONENT = re.compile(r"(.*)\[(\d+)\]")
 
 
-def many(count: int, what: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """A number with a noun: "1 token", "2,000 tokens"."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def did_you_mean(
@@ -48,70 +48,70 @@ def did_you_mean(
     return f"choose one of {', '.join(names)}" if otherwise is None else otherwise
 
 
-def family(name: str) -> str:
+def vector_name(name: str) -> str:
     """The vector of a component: ``state[q0]`` belongs to ``state``; the brackets of a count remain."""
     return _LABEL.sub("", name)
 
 
-def brief(names: Sequence[str]) -> str:
+def abbreviate_names(names: Sequence[str]) -> str:
     """A comma-separated list of names, abbreviated if it is too long.
 
     Abbreviation folds names that are equal up to their first number, shortens long names, and drops the last ones.
     """
     whole = ", ".join(names)
-    if len(whole) <= LONG:
+    if len(whole) <= MAX_LIST_LENGTH:
         return whole
     kinds: dict[str, list[str]] = {}
     for name in names:
         kinds.setdefault(_BEFORE_NUMBER.sub("", name) or name, []).append(name)
-    items = [item for kind in kinds.values() for item in _folded(kind)]
+    items = [item for kind in kinds.values() for item in _fold_names(kind)]
     shown: list[tuple[str, int]] = []
     for item in items:
-        if shown and sum(len(text) + 2 for text, _ in shown) + len(item[0]) > LONG:
+        if shown and sum(len(text) + 2 for text, _ in shown) + len(item[0]) > MAX_LIST_LENGTH:
             break
         shown.append(item)
     left = len(names) - sum(count for _, count in shown)
     return ", ".join([text for text, _ in shown] + ([f"and {left:,} more"] if left else []))
 
 
-def _folded(kind: list[str]) -> list[tuple[str, int]]:
+def _fold_names(kind: list[str]) -> list[tuple[str, int]]:
     """Entries for names with a common prefix: pairs of a text and the number of names it represents."""
-    if len(kind) < ALIKE:
-        return [(cut(name), 1) for name in kind]
-    return [(f"{cut(kind[0])} … {cut(kind[-1])} ({len(kind):,} of them)", len(kind))]
+    if len(kind) < MIN_FOLDED_NAMES:
+        return [(shorten_middle(name), 1) for name in kind]
+    return [(f"{shorten_middle(kind[0])} … {shorten_middle(kind[-1])} ({len(kind):,} of them)", len(kind))]
 
 
-def cut(name: str, longest: int = LONG_NAME) -> str:
+def shorten_middle(name: str, max_length: int = MAX_NAME_LENGTH) -> str:
     """Shorten a name by an ellipsis in the middle."""
-    half = longest // 2
-    return name if len(name) <= longest else f"{name[:half].rstrip()}…{name[-half + 1 :].lstrip()}"
+    half = max_length // 2
+    return name if len(name) <= max_length else f"{name[:half].rstrip()}…{name[-half + 1 :].lstrip()}"
 
 
-def clipped(text: str, longest: int = 40) -> str:
+def truncate(text: str, max_length: int = 40) -> str:
     """Shorten a text by an ellipsis at the end."""
-    return str(text) if len(text) <= longest else text[: longest - 1] + "…"
+    return str(text) if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
-def sign(negative: bool, before: str) -> str:
+def format_sign(negative: bool, before: str) -> str:
     """The sign of a term in a sum; ``before`` is the text of the terms before it."""
     if before:
         return " - " if negative else " + "
     return "-" if negative else ""
 
 
-def span(numbers: Sequence[int]) -> str:
+def format_range(numbers: Sequence[int]) -> str:
     """A range of consecutive numbers: "1 to 5", "3", or "none"."""
     if len(numbers) > 1:
         return f"{numbers[0]} to {numbers[-1]}"
     return str(numbers[0]) if numbers else "none"
 
 
-def printable(text: str, keep: str = "\n\t") -> str:
+def escape_unprintable(text: str, keep: str = "\n\t") -> str:
     """The text with every unprintable character, except those to keep, written as an escape sequence."""
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """A comma-separated list of names, in which consecutive components are merged: x[0], x[1], x[2] is x[0…2]."""
     runs: list[tuple[str, int, int] | str] = []
     for name in names:
@@ -121,14 +121,14 @@ def listed(names: Iterable[str]) -> str:
             runs[-1] = (last[0], last[1], last[2] + 1)
         else:
             runs.append((found[1], int(found[2]), int(found[2])) if found else name)
-    return ", ".join(run if isinstance(run, str) else _spelled(*run) for run in runs)
+    return ", ".join(run if isinstance(run, str) else _format_components(*run) for run in runs)
 
 
-def _spelled(name: str, first: int, last: int) -> str:
+def _format_components(name: str, first: int, last: int) -> str:
     return f"{name}[{first}]" if first == last else f"{name}[{first}…{last}]"
 
 
-def filled(phrases: Iterable[str], width: int) -> list[str]:
+def fill_lines(phrases: Iterable[str], width: int) -> list[str]:
     """Fill lines of a maximum width with phrases, which are not broken; continuation lines are indented.
 
     Spaces at the end of a phrase count as padding for longer values.

@@ -10,14 +10,14 @@ from softmachine.api import compile as compile_source
 from softmachine.api import run, soften
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
-from softmachine.engines.check import Report, check_words
+from softmachine.engines.check import Report, check_inputs
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.inputs import lengths_up_to, words_of
+from softmachine.engines.inputs import iterate_words, lengths_up_to
 from softmachine.ir import Program, evaluate
-from softmachine.languages.formats import source_from, source_text
+from softmachine.languages.formats import deserialise_source, serialise_source
 from softmachine.languages.source import Source
 from softmachine.support.errors import UsageError
-from softmachine.theorems import Theorem, theorem_for
+from softmachine.theorems import Theorem, find_theorem
 
 MAX_STEPS = 1_000
 """Default step limit of a compared run."""
@@ -61,7 +61,7 @@ def assert_agrees(
     model = (
         source if isinstance(source, Model) else compile_source(source, theorem, attention=attention, context=context)
     )
-    report = check_words(model, _inputs(model, words, up_to), arithmetic=arithmetic, max_steps=max_steps)
+    report = check_inputs(model, _inputs(model, words, up_to), arithmetic=arithmetic, max_steps=max_steps)
     if not report.inputs:
         raise UsageError("there is no input to compare", hint="pass words, or a larger up_to")
     if not report.holds:
@@ -100,7 +100,7 @@ def assert_theorem_holds(
     Raises:
         AssertionError: If a model emits a wrong token.
     """
-    chosen = theorem_for(source, theorem)
+    chosen = find_theorem(source, theorem)
     tried = None if words is None else list(words)
     for model in _models(chosen, source, context, certified):
         for arithmetic in arithmetics_for(model) if arithmetics is None else arithmetics:
@@ -112,7 +112,7 @@ def arithmetics_for(model: Model) -> tuple[str, ...]:
 
     Models with hard attention run in rationals; softmax is not rational, so that its models run in balls.
     """
-    soft = any(not head.weighting.hard for head in model.weights.heads)
+    soft = any(not head.weighting.is_hard for head in model.weights.heads)
     return ("float64", "ball") if soft else ("float64", "exact")
 
 
@@ -126,7 +126,7 @@ def _models(theorem: Theorem, source: Source, context: int | None, certified: in
 
 def _inputs(model: Model, words: Iterable[str | Sequence[str]] | None, up_to: int | None) -> Iterable[tuple[str, ...]]:
     if words is None:
-        return words_of(model.codec, lengths_up_to(model.codec, up_to))
+        return iterate_words(model.codec, lengths_up_to(model.codec, up_to))
     return [model.source.word(word) for word in words]
 
 
@@ -204,7 +204,7 @@ def assert_kept_as_text(source: Source) -> None:
     Raises:
         AssertionError: If it differs.
     """
-    again = source_from(source.language, source.name, source_text(source))
+    again = deserialise_source(source.language, source.name, serialise_source(source))
     found, expected = ((type(each), each, each.name, each.alphabet, each.default_input) for each in (again, source))
     if found != expected:
         raise AssertionError(f"{source!r} comes back from its text as {again!r}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from softmachine.languages.circuit import Builder, Circuit, GateKind
-from softmachine.languages.family import Family, parse
+from softmachine.languages.circuit import Circuit, CircuitBuilder, GateKind
+from softmachine.languages.family import CircuitFamily, parse
 from softmachine.testing.randomness import Seed, generator
 
 UNARY = {GateKind.NOT, GateKind.BUF}
@@ -35,7 +35,7 @@ def random_circuit(
         kinds: The kinds of gates.
     """
     choose = generator(rng)
-    builder = Builder(f"random-{rng}" if isinstance(rng, int) else "random", [f"x{k}" for k in range(inputs)])
+    builder = CircuitBuilder(f"random-{rng}" if isinstance(rng, int) else "random", [f"x{k}" for k in range(inputs)])
     wires = list(builder.inputs)
     for k in range(gates):
         wires.append(_random_gate(choose, builder, wires, kinds, fan_in, f"g{k}"))
@@ -57,7 +57,7 @@ def random_layered(
         kinds: The kinds of gates; constants are left out.
     """
     choose = generator(rng)
-    builder = Builder(f"layered-{rng}" if isinstance(rng, int) else "layered", [f"x{k}" for k in range(inputs)])
+    builder = CircuitBuilder(f"layered-{rng}" if isinstance(rng, int) else "layered", [f"x{k}" for k in range(inputs)])
     layer = list(builder.inputs)
     possible = [kind for kind in kinds if kind not in CONSTANT]
     for number in range(1, layers + 1):
@@ -67,7 +67,7 @@ def random_layered(
 
 
 def _random_gate(
-    choose: random.Random, builder: Builder, wires: list[str], kinds: Sequence[GateKind], fan_in: int, name: str
+    choose: random.Random, builder: CircuitBuilder, wires: list[str], kinds: Sequence[GateKind], fan_in: int, name: str
 ) -> str:
     kind = choose.choice(kinds) if wires else GateKind.ONE
     if kind in CONSTANT:
@@ -77,7 +77,7 @@ def _random_gate(
     return builder.gate(kind, *(choose.choice(wires) for _ in range(count)), name=name, threshold=at_least)
 
 
-def random_family(rng: Seed) -> Family:
+def random_family(rng: Seed) -> CircuitFamily:
     """Draw a family of circuits with one or two layers of gates over all inputs or over some, thresholds included."""
     rng = generator(rng)
     kinds = ["AND", "OR", "NOT", "THR(n/2 + 1)", f"THR({rng.randint(1, 3)})"]

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from softmachine.languages.counter import Condition, CounterMachine, Linear, Not, Relation, Transition, compare
+from softmachine.languages.counter import (
+    Condition,
+    CounterMachine,
+    LinearExpression,
+    Not,
+    Relation,
+    Transition,
+    make_comparison,
+)
 from softmachine.languages.temporal.structure import conjunction, disjunction
 from softmachine.testing.randomness import Seed, generator
 
@@ -20,7 +28,11 @@ def random_condition(rng: Seed, counters: tuple[str, ...], depth: int = 2) -> Co
     if depth == 0 or kind < 0.5 or not counters:
         some = rng.sample(counters, k=rng.randint(0, min(2, len(counters))))
         terms = tuple((rng.choice([1, 1, 1, 2, -1, -3]), name) for name in some)
-        return compare(Linear(terms, rng.choice([0, 0, 1])), rng.choice(list(Relation)), Linear((), rng.randint(-2, 4)))
+        return make_comparison(
+            LinearExpression(terms, rng.choice([0, 0, 1])),
+            rng.choice(list(Relation)),
+            LinearExpression((), rng.randint(-2, 4)),
+        )
     if kind < 0.6:
         return Not(random_condition(rng, counters, depth - 1))
     operands = tuple(random_condition(rng, counters, depth - 1) for _ in range(rng.randint(1, 3)))
@@ -51,7 +63,7 @@ def random_counter_machine(rng: Seed, *, letters: int = 2, work_counters: int = 
             updates = tuple(
                 (name, rng.choice([-2, -1, -1, 1, 3])) for name in rng.sample(counters, k=rng.randint(0, len(counters)))
             )
-            enough = tuple(compare(name, ">=", -change) for name, change in updates if change < 0)
+            enough = tuple(make_comparison(name, ">=", -change) for name, change in updates if change < 0)
             own = conjunction((random_condition(rng, counters), *enough))
             transitions.append(Transition(state, conjunction((own, *before)), updates, rng.choice(targets)))
             before += (Not(own),)
@@ -63,7 +75,7 @@ def random_counter_machine(rng: Seed, *, letters: int = 2, work_counters: int = 
         name="random",
         alphabet=alphabet,
         work_counters=work,
-        order=rng.random() < 0.3,
+        has_ordered_letters=rng.random() < 0.3,
         start="q0",
         accept=("yes",),
         reject=("no",),

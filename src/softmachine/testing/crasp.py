@@ -5,20 +5,20 @@ from __future__ import annotations
 import random
 
 from softmachine.languages.crasp import (
-    Comparison,
+    AtomicTerm,
     Conditional,
     Count,
+    CraspProgram,
     Definition,
     Maximum,
     Minimum,
     NamedFormula,
     NamedTerm,
-    Number,
-    Program,
     Rule,
     Term,
+    TermComparison,
 )
-from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.linear import LinearExpression, Relation
 from softmachine.languages.temporal import FALSE, TRUE, And, Formula, Iff, Implies, Not, Or, Symbol
 from softmachine.testing.randomness import Seed, generator
 
@@ -46,15 +46,17 @@ class _Maker:
             return And(operands) if kind == 1 else Or(operands)
         if kind == 3:
             return rng.choice([Implies, Iff])(self.formula(depth - 1), self.formula(depth - 1))
-        return Comparison(self.term(depth - 1), rng.choice(list(Relation)), self.term(depth - 2))
+        return TermComparison(self.term(depth - 1), rng.choice(list(Relation)), self.term(depth - 2))
 
     def term(self, depth: int) -> Term:
         rng = self.rng
         numbers = [self.number(depth) for _ in range(rng.randint(0, 2) if depth > 0 else 0)]
         coefficients = [rng.choice([1, 1, 1, -1, 2, -3]) for _ in numbers]
-        return Linear(tuple(zip(coefficients, numbers, strict=True)), rng.choice([0, 0, 1, rng.randint(-3, 3)]))
+        return LinearExpression(
+            tuple(zip(coefficients, numbers, strict=True)), rng.choice([0, 0, 1, rng.randint(-3, 3)])
+        )
 
-    def number(self, depth: int) -> Number:
+    def number(self, depth: int) -> AtomicTerm:
         rng = self.rng
         kind = rng.randrange(10)
         if kind == 0 and self.terms:
@@ -67,7 +69,7 @@ class _Maker:
         return Count(self.formula(depth - 1), rng.choice([None, None, None, "R"]))
 
 
-def random_program(rng: Seed, *, with_rules: bool = True, depth: int = 4) -> Program:
+def random_program(rng: Seed, *, with_rules: bool = True, depth: int = 4) -> CraspProgram:
     """Draw a program.
 
     Args:
@@ -89,12 +91,12 @@ def random_program(rng: Seed, *, with_rules: bool = True, depth: int = 4) -> Pro
         else:
             body = maker.term(depth)
             maker.terms.append(f"t{index}")
-        name = f"{'t' if isinstance(body, Linear) else 'f'}{index}"
+        name = f"{'t' if isinstance(body, LinearExpression) else 'f'}{index}"
         definitions.append(Definition(name, body))
     rules = tuple(Rule(head, maker.formula(depth)) for head in heads)
     if with_rules:
         rules += (Rule(rng.choice(heads), TRUE),)
-    return Program(
+    return CraspProgram(
         name=title,
         alphabet=alphabet,
         definitions=tuple(definitions),

@@ -26,9 +26,9 @@ def random_logspace_machine(rng: Seed) -> LogspaceMachine:
     return LogspaceMachine(
         name="guessing",
         alphabet=("a", "b"),
-        symbols=("1",),
-        factor=0,
-        cells=1,
+        work_symbols=("1",),
+        log_factor=0,
+        extra_cells=1,
         start="p",
         accept=("yes",),
         rules=tuple(rules),

@@ -7,8 +7,18 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
-from softmachine.languages.rasp import Definition, Finite, Integer, Operator, Program, Ratio, Reduction, Type, Value
-from softmachine.languages.rasp.inference import Inference
+from softmachine.languages.rasp import (
+    Definition,
+    FiniteType,
+    FractionType,
+    IntegerType,
+    Operator,
+    RaspProgram,
+    Reduction,
+    Type,
+    Value,
+)
+from softmachine.languages.rasp.inference import RaspTypeInference
 from softmachine.languages.rasp.ir import (
     COMPARISONS,
     Aggregate,
@@ -27,7 +37,7 @@ from softmachine.languages.rasp.ir import (
     Width,
     operands,
 )
-from softmachine.languages.rasp.ranges import distinct
+from softmachine.languages.rasp.ranges import deduplicate
 from softmachine.languages.rasp.values import is_number
 from softmachine.testing.randomness import Seed, generator
 
@@ -48,7 +58,7 @@ STOP = "$"
 
 def random_program(
     rng: Seed, *, operations: int = 10, depth: int = 6, causal: bool | None = None, loop: bool = False
-) -> Program:
+) -> RaspProgram:
     """Draw a program that may use every construct.
 
     Args:
@@ -62,7 +72,7 @@ def random_program(
     return _Grower(rng, depth, rng.random() < 0.5 if causal is None else causal).program(operations, loop)
 
 
-def random_autoregressive_program(rng: Seed, *, operations: int = 6, depth: int = 6) -> Program:
+def random_autoregressive_program(rng: Seed, *, operations: int = 6, depth: int = 6) -> RaspProgram:
     """Draw a causal program that reads its own output: each output is a letter or the stop symbol.
 
     Args:
@@ -83,35 +93,35 @@ class _Grower:
         self.depth = depth
         self.alphabet, self.letters = rng.choice(ALPHABETS)
         self.causal = causal
-        self.inference = Inference(self.letters, causal)
+        self.inference = RaspTypeInference(self.letters, causal)
         self.definitions: list[Definition] = []
         self.depths: dict[str, int] = {}
         self.selectors: list[str] = []
         self.sequences: list[str] = []
-        constants = [Constant(value) for value in distinct((0, 1, 2, *self.letters[:2]))]
+        constants = [Constant(value) for value in deduplicate((0, 1, 2, *self.letters[:2]))]
         inputs: list[Node] = [Tokens(), Indices(), Length(), *constants]
         for node in inputs:
             self.keep(node)
 
-    def program(self, operations: int, loop: bool) -> Program:
+    def program(self, operations: int, loop: bool) -> RaspProgram:
         self.grow(operations)
         if loop:
             self.loop()
         # The last operations are the deepest.
         return self.made(self.sequences[-1] if self.rng.random() < 0.7 else self.rng.choice(self.sequences[-4:]))
 
-    def generating(self) -> Program:
+    def generating(self) -> RaspProgram:
         """The program whose output maps each value of the last operation with few values to a letter or the end."""
         source = [name for name in self.sequences if _is_few(self.type_of(name))][-1]
         domain = self.type_of(source)
-        assert isinstance(domain, Finite)
+        assert isinstance(domain, FiniteType)
         results = [self.rng.choice([*self.letters, *self.letters, STOP]) for _ in domain.values]
         rows = tuple(((value,), result) for value, result in zip(domain.values, results, strict=True))
         self.definitions.append(Definition("said", Table((source,), rows)))
         return self.made("said", STOP)
 
-    def made(self, output: str, stop: str | None = None) -> Program:
-        return Program(
+    def made(self, output: str, stop: str | None = None) -> RaspProgram:
+        return RaspProgram(
             name="random", alphabet=self.alphabet, letters=self.letters, definitions=tuple(self.definitions),
             output=output, causal=self.causal, stop=stop,
         )  # fmt: skip
@@ -206,13 +216,15 @@ class _Grower:
         operator = rng.choice(common if rng.random() < 0.7 else rare)
         # Most products and quotients of two growing numbers have no construction without a bound on the length.
         few = operator in rare and rng.random() < 0.9
-        other = self.sequence((lambda found: isinstance(found, Finite) and _is_numeric(found)) if few else _is_numeric)
+        other = self.sequence(
+            (lambda found: isinstance(found, FiniteType) and _is_numeric(found)) if few else _is_numeric
+        )
         return Apply(operator, (one, other)) if other else None
 
     def table(self) -> Node | None:
         names = [self.sequence(_is_few) for _ in range(self.rng.choice([1, 1, 2]))]
         operands = tuple(dict.fromkeys(name for name in names if name))
-        domains = [found.values for found in map(self.type_of, operands) if isinstance(found, Finite)]
+        domains = [found.values for found in map(self.type_of, operands) if isinstance(found, FiniteType)]
         cases = list(product(*domains))
         if not operands or not cases or len(cases) > MAX_CASES:
             return None
@@ -236,8 +248,8 @@ class _Grower:
         if not key or not query:
             return None
         keys, queries = self.type_of(key), self.type_of(query)
-        assert isinstance(keys, Finite)
-        assert isinstance(queries, Finite)
+        assert isinstance(keys, FiniteType)
+        assert isinstance(queries, FiniteType)
         chosen = [pair for pair in product(keys.values, queries.values) if self.rng.random() < 0.5]
         return SelectPairs(key, query, tuple(chosen[:MAX_CASES]))
 
@@ -253,7 +265,7 @@ class _Grower:
             return None
         numeric = _is_numeric(self.type_of(values))
         default = self.sequence(_is_numeric if numeric else _is_symbolic)
-        reductions = [Reduction.MEAN, Reduction.MEAN, Reduction.LARGEST, Reduction.SMALLEST]
+        reductions = [Reduction.MEAN, Reduction.MEAN, Reduction.MAXIMUM, Reduction.MINIMUM]
         reduction = self.rng.choice(reductions) if numeric else Reduction.MEAN
         return Aggregate(self.rng.choice(self.selectors[-5:]), values, default, reduction) if default else None
 
@@ -262,34 +274,34 @@ class _Grower:
 
     def loop(self) -> None:
         """Add a loop that ends: each position receives the largest value of those that it sees."""
-        start = self.sequence(lambda found: isinstance(found, Finite | Integer) and _is_integral(found))
+        start = self.sequence(lambda found: isinstance(found, FiniteType | IntegerType) and _is_integral(found))
         if start is None:
             return
         following = Definition("next_x", Apply(Operator.MAXIMUM, ("x", "handed_on")))
         for comparison in self.rng.sample(COMPARISONS, len(COMPARISONS)):
             before = Definition("seen", Select("d1", "d1", comparison))
-            handed = Definition("handed_on", Aggregate("seen", "x", start, Reduction.LARGEST))
+            handed = Definition("handed_on", Aggregate("seen", "x", start, Reduction.MAXIMUM))
             if self.keep(Repeat((("x", start),), (before, handed, following), ("next_x",), "x")):
                 return
 
 
 def _is_numeric(found: Type) -> bool:
-    return not isinstance(found, Finite) or all(is_number(value) for value in found.values)
+    return not isinstance(found, FiniteType) or all(is_number(value) for value in found.values)
 
 
 def _is_symbolic(found: Type) -> bool:
-    return isinstance(found, Finite) and not any(is_number(value) for value in found.values)
+    return isinstance(found, FiniteType) and not any(is_number(value) for value in found.values)
 
 
 def _is_boolean(found: Type) -> bool:
-    return isinstance(found, Finite) and all(isinstance(value, bool) for value in found.values)
+    return isinstance(found, FiniteType) and all(isinstance(value, bool) for value in found.values)
 
 
 def _is_integral(found: Type) -> bool:
-    if isinstance(found, Finite):
+    if isinstance(found, FiniteType):
         return all(isinstance(value, int) for value in found.values)
-    return not isinstance(found, Ratio)
+    return not isinstance(found, FractionType)
 
 
 def _is_few(found: Type) -> bool:
-    return isinstance(found, Finite) and 0 < len(found.values) <= 6
+    return isinstance(found, FiniteType) and 0 < len(found.values) <= 6

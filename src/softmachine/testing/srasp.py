@@ -5,26 +5,26 @@ from __future__ import annotations
 import random
 
 from softmachine.languages.linear import Relation
-from softmachine.languages.srasp import BOOLEAN, INTEGER, Definition, Kind, Program, Type
+from softmachine.languages.srasp import BOOLEAN, INTEGER, Definition, SraspProgram, Type, ValueKind
 from softmachine.languages.srasp.ast import (
     Add,
     And,
     Attention,
-    Choice,
+    AttentionChoice,
+    BooleanLiteral,
     Compare,
     Conditional,
     Expression,
     Index,
-    Integer,
+    IntegerLiteral,
     Mask,
     Member,
     Not,
     Or,
     PrefixSum,
     Subtract,
-    Symbol,
-    Truth,
-    Vector,
+    SymbolLiteral,
+    VectorRead,
 )
 from softmachine.testing.randomness import Seed, generator
 
@@ -47,7 +47,7 @@ def random_program(
     linear: bool = False,
     conjunctive: bool = False,
     nested: bool = True,
-) -> Program:
+) -> SraspProgram:
     """Draw a program.
 
     Args:
@@ -86,8 +86,8 @@ class _Grower:
         self.types: dict[str, Type] = {}
         self.definitions: list[Definition] = []
 
-    def program(self, vectors: int) -> Program:
-        kinds = [Kind.BOOLEAN, Kind.SYMBOL] + [Kind.INTEGER, Kind.INTEGER] * self.integers
+    def program(self, vectors: int) -> SraspProgram:
+        kinds = [ValueKind.BOOLEAN, ValueKind.SYMBOL] + [ValueKind.INTEGER, ValueKind.INTEGER] * self.integers
         for number in range(vectors):
             name = f"v{number}"
             kind = self.rng.choice(kinds)
@@ -95,28 +95,28 @@ class _Grower:
             self.definitions.append(Definition(name, body))
             # Symbols are inferred from a program, so the definitions up to here are made one.
             self.types[name] = self.so_far(name).types[name]
-        outputs = [name for name, found in self.types.items() if found.kind is Kind.BOOLEAN]
+        outputs = [name for name, found in self.types.items() if found.kind is ValueKind.BOOLEAN]
         last = f"v{vectors - 1}"
         return self.so_far(self.rng.choice(outputs) if outputs and self.rng.random() < 0.5 else last)
 
-    def so_far(self, output: str) -> Program:
-        return Program(name="random", alphabet=self.letters, definitions=tuple(self.definitions), output=output)
+    def so_far(self, output: str) -> SraspProgram:
+        return SraspProgram(name="random", alphabet=self.letters, definitions=tuple(self.definitions), output=output)
 
-    def of(self, kind: Kind, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:
+    def of(self, kind: ValueKind, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:
         """An expression of a kind over these positions; only one over i may contain operations."""
         if operations and depth > 0 and self.rng.random() < 0.1:
             return self.operation(kind)
-        if kind is Kind.BOOLEAN:
+        if kind is ValueKind.BOOLEAN:
             return self.boolean(scope, depth, operations)
-        if kind is Kind.SYMBOL:
+        if kind is ValueKind.SYMBOL:
             return self.symbol(scope, depth, operations)[0]
         return self.integer(scope, depth, operations)
 
-    def operation(self, kind: Kind) -> Expression:
-        if kind is Kind.INTEGER and self.rng.random() < 0.6:
+    def operation(self, kind: ValueKind) -> Expression:
+        if kind is ValueKind.INTEGER and self.rng.random() < 0.6:
             return PrefixSum(self.term())
         return Attention(
-            self.rng.choice(list(Choice)),
+            self.rng.choice(list(AttentionChoice)),
             self.rng.choice(list(Mask)),
             self.predicate(),
             self.of(kind, self.rng.choice([THERE, THERE, BOTH]), 1),
@@ -125,12 +125,12 @@ class _Grower:
 
     def term(self) -> Expression:
         if not self.linear:
-            return self.of(Kind.INTEGER, THERE, 2)
-        return Conditional(self.finite(THERE, 2), Integer(1), Integer(0))
+            return self.of(ValueKind.INTEGER, THERE, 2)
+        return Conditional(self.finite(THERE, 2), IntegerLiteral(1), IntegerLiteral(0))
 
     def predicate(self) -> Expression:
         if self.rng.random() < 0.15:
-            return Truth(True)
+            return BooleanLiteral(True)
         if not self.integers:
             return self.finite(BOTH, self.depth)
         if self.conjunctive:
@@ -165,7 +165,7 @@ class _Grower:
                 return Conditional(condition, then, otherwise)
             case 4:
                 sides = [self.boolean(scope, depth - 2, operations, predicate) for _ in range(2)]
-                return Compare(rng.choice([Relation.EQUAL, Relation.UNEQUAL]), *sides)
+                return Compare(rng.choice([Relation.EQUAL, Relation.NOT_EQUAL]), *sides)
             case 5 | 6 if self.integers:
                 if predicate and rng.random() < 0.5:
                     return self.equality()
@@ -173,7 +173,7 @@ class _Grower:
                 left, right = (self.integer(at, depth - 1, operations) for _ in range(2))
                 return Compare(rng.choice(list(Relation)), left, right)
             case 7:
-                return self.leaf(BOOLEAN, scope) or Truth(rng.random() < 0.5)
+                return self.leaf(BOOLEAN, scope) or BooleanLiteral(rng.random() < 0.5)
             case _:
                 return self.symbol_test(scope, depth - 1)
 
@@ -181,21 +181,21 @@ class _Grower:
         """An equation (or inequation) of an integer at i and one at j."""
         here, there = self.read(INTEGER, "i"), self.read(INTEGER, "j")
         if self.rng.random() < 0.4:
-            here = self.rng.choice(ARITHMETIC)(here, Integer(self.rng.randint(-2, 2)))
+            here = self.rng.choice(ARITHMETIC)(here, IntegerLiteral(self.rng.randint(-2, 2)))
         if self.rng.random() < 0.1:
-            return Compare(Relation.EQUAL, Subtract(here, there), Integer(self.rng.randint(-1, 1)))
+            return Compare(Relation.EQUAL, Subtract(here, there), IntegerLiteral(self.rng.randint(-1, 1)))
         left, right = (here, there) if self.rng.random() < 0.5 else (there, here)
-        return Compare(Relation.EQUAL if equal or self.rng.random() < 0.7 else Relation.UNEQUAL, left, right)
+        return Compare(Relation.EQUAL if equal or self.rng.random() < 0.7 else Relation.NOT_EQUAL, left, right)
 
     def symbol_test(self, scope: tuple[Index, ...], depth: int) -> Expression:
         rng = self.rng
         left, symbols = self.symbol(scope, depth)
         other, others = self.symbol(scope, depth)
         if set(symbols) & set(others) and rng.random() < 0.5:
-            return Compare(rng.choice([Relation.EQUAL, Relation.UNEQUAL]), left, other)
+            return Compare(rng.choice([Relation.EQUAL, Relation.NOT_EQUAL]), left, other)
         if rng.random() < 0.4:
             return Member(left, tuple(rng.sample(symbols, rng.randint(1, len(symbols)))))
-        return Compare(rng.choice([Relation.EQUAL, Relation.UNEQUAL]), left, Symbol(rng.choice(symbols)))
+        return Compare(rng.choice([Relation.EQUAL, Relation.NOT_EQUAL]), left, SymbolLiteral(rng.choice(symbols)))
 
     def symbol(
         self, scope: tuple[Index, ...], depth: int, operations: bool = False
@@ -208,33 +208,33 @@ class _Grower:
             return Conditional(condition, then, otherwise), tuple(dict.fromkeys(one + other))
         if rng.random() < 0.15:
             constant = rng.choice([*self.letters, NONE])
-            return Symbol(constant), (constant,)
-        names = [name for name, found in self.types.items() if found.kind is Kind.SYMBOL]
+            return SymbolLiteral(constant), (constant,)
+        names = [name for name, found in self.types.items() if found.kind is ValueKind.SYMBOL]
         at = rng.choice(scope)
         if names and rng.random() < 0.5:
             name = rng.choice(names)
-            return Vector(name, at), self.types[name].symbols
-        return Vector("in", at), self.letters
+            return VectorRead(name, at), self.types[name].symbols
+        return VectorRead("in", at), self.letters
 
     def integer(self, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:
         rng = self.rng
         if depth > 0 and rng.random() < 0.6:
             if rng.random() < 0.4:
                 condition = self.finite(scope, depth - 1)
-                branches = self.of(Kind.INTEGER, scope, depth - 1, operations), self.integer(scope, depth - 1)
+                branches = self.of(ValueKind.INTEGER, scope, depth - 1, operations), self.integer(scope, depth - 1)
                 return Conditional(condition, *branches)
-            operands = self.of(Kind.INTEGER, scope, depth - 1, operations), self.integer(scope, depth - 1)
+            operands = self.of(ValueKind.INTEGER, scope, depth - 1, operations), self.integer(scope, depth - 1)
             return rng.choice(ARITHMETIC)(*operands)
         if rng.random() < 0.3:
-            return Integer(rng.randint(-2, 3))
+            return IntegerLiteral(rng.randint(-2, 3))
         return self.read(INTEGER, rng.choice(scope))
 
     def read(self, of: Type, at: Index) -> Expression:
         names = [name for name, found in self.types.items() if found == of]
         if not names or self.rng.random() < 0.3:
-            return Vector("pos", at)
-        return Vector(self.rng.choice(names), at)
+            return VectorRead("pos", at)
+        return VectorRead(self.rng.choice(names), at)
 
     def leaf(self, of: Type, scope: tuple[Index, ...]) -> Expression | None:
         names = [name for name, found in self.types.items() if found == of]
-        return Vector(self.rng.choice(names), self.rng.choice(scope)) if names else None
+        return VectorRead(self.rng.choice(names), self.rng.choice(scope)) if names else None

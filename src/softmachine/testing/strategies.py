@@ -14,19 +14,19 @@ from typing import TypeVar
 
 from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.languages.counter import CounterMachine
-from softmachine.languages.crasp import Program as CraspProgram
-from softmachine.languages.family import Family
+from softmachine.languages.crasp import CraspProgram
+from softmachine.languages.family import CircuitFamily
 from softmachine.languages.graph import Graph
 from softmachine.languages.logspace import LogspaceMachine
-from softmachine.languages.rasp import Program as RaspProgram
+from softmachine.languages.rasp import RaspProgram
 from softmachine.languages.source import Source
-from softmachine.languages.srasp import Program as SraspProgram
+from softmachine.languages.srasp import SraspProgram
 from softmachine.languages.temporal import Specification
-from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.languages.turing import TapeConvention, TuringMachine
 from softmachine.languages.words import Word
 from softmachine.support.errors import ConstructionError, InvalidError, UsageError
 from softmachine.testing import circuit, counter, crasp, graph, logspace, rasp, srasp, temporal, turing
-from softmachine.theorems import Theorem, theorem_named
+from softmachine.theorems import Theorem, get_theorem
 
 try:
     from hypothesis import strategies as st
@@ -40,7 +40,11 @@ Drawn = TypeVar("Drawn")
 
 
 def turing_machines(
-    *, max_tapes: int = 1, max_symbols: int = 4, max_states: int = 5, tapes: Sequence[Tape] = tuple(Tape)
+    *,
+    max_tapes: int = 1,
+    max_symbols: int = 4,
+    max_states: int = 5,
+    tapes: Sequence[TapeConvention] = tuple(TapeConvention),
 ) -> SearchStrategy[TuringMachine]:
     """Turing machines with missing rules and rules that do not move.
 
@@ -173,7 +177,7 @@ def circuits(
     )
 
 
-def families() -> SearchStrategy[Family]:
+def families() -> SearchStrategy[CircuitFamily]:
     """Uniform families of circuits with one or two layers of gates."""
     return _drawn(circuit.random_family)
 
@@ -227,13 +231,13 @@ def sources_of(theorem: str | Theorem, *, context: int | None = None) -> SearchS
     Raises:
         UsageError: If there is no such theorem, or its language has no strategy.
     """
-    chosen = theorem if isinstance(theorem, Theorem) else theorem_named(theorem)
+    chosen = theorem if isinstance(theorem, Theorem) else get_theorem(theorem)
     if chosen is None:
         raise UsageError(f"unknown theorem {theorem!r}")
 
     def is_compiled(source: Source) -> bool:
         try:
-            chosen.signals(chosen.codec_for(source, context), chosen.attentions[0])
+            chosen.signals(chosen.build_codec(source, context), chosen.attentions[0])
         except (ConstructionError, InvalidError):
             return False
         return True

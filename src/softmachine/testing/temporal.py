@@ -10,8 +10,8 @@ from softmachine.languages.temporal import (
     TRUE,
     Always,
     And,
-    Comparison,
     Count,
+    CountComparison,
     Eventually,
     First,
     Formula,
@@ -20,22 +20,22 @@ from softmachine.languages.temporal import (
     Implies,
     Last,
     LeftCount,
-    Linear,
+    LinearExpression,
     Next,
     Not,
+    NumericalPredicate,
     Once,
     Or,
     Position,
-    Predicate,
     Previous,
-    Reading,
     Relation,
     RightCount,
     Since,
     Specification,
     Symbol,
     Until,
-    symbols,
+    WitnessSemantics,
+    find_symbols,
 )
 from softmachine.testing.randomness import Seed, generator
 
@@ -53,8 +53,8 @@ BINARY: dict[str, Callable[[Formula, Formula], Formula]] = {
     "<->": Iff,
     "since": Since,
     "until": Until,
-    "since!": lambda left, right: Since(left, right, Reading.PAPER),
-    "until!": lambda left, right: Until(left, right, Reading.PAPER),
+    "since!": lambda left, right: Since(left, right, WitnessSemantics.PAPER),
+    "until!": lambda left, right: Until(left, right, WitnessSemantics.PAPER),
 }
 SEVERAL: dict[str, Callable[[tuple[Formula, ...]], Formula]] = {"and": And, "or": Or}
 COUNTS: dict[str, Callable[[Formula], Count]] = {"#<": LeftCount, "#>": RightCount}
@@ -79,9 +79,9 @@ def random_formula(rng: Seed, depth: int, letters: Sequence[str], operators: Col
         rng: The random generator, or a seed.
         depth: The maximal nesting of operators.
         letters: The symbols that it may mention.
-        operators: The operators that it may use besides symbols: names of `ALL`, and `OF_LENGTH` for predicates that
-            depend on the length. The names of counts (``"#<"``, ``"#>"``) are the directions in which comparisons and
-            predicates may count; without both there are none.
+        operators: The operators that it may use besides symbols: names of `WHOLE_WORD`, and `OF_LENGTH` for predicates
+            that depend on the length. The names of counts (``"#<"``, ``"#>"``) are the directions in which comparisons
+            and predicates may count; without both there are none.
     """
     rng = generator(rng)
     counts = [COUNTS[name] for name in COUNTS if name in operators]
@@ -92,9 +92,9 @@ def random_formula(rng: Seed, depth: int, letters: Sequence[str], operators: Col
     def part() -> Formula:
         return random_formula(rng, depth - 1, letters, operators)
 
-    def linear(max_terms: int) -> Linear[Count]:
+    def linear(max_terms: int) -> LinearExpression[Count]:
         terms = tuple((rng.randint(-3, 3), rng.choice(counts)(part())) for _ in range(rng.randint(0, max_terms)))
-        return Linear(terms, rng.choice([0, 0, rng.randint(-4, 4)]))
+        return LinearExpression(terms, rng.choice([0, 0, rng.randint(-4, 4)]))
 
     if depth == 0 or not composed or rng.random() < 0.1:
         name = rng.choice(atoms) if atoms and rng.random() < 0.3 else ""
@@ -110,7 +110,7 @@ def random_formula(rng: Seed, depth: int, letters: Sequence[str], operators: Col
         return SEVERAL[name](tuple(part() for _ in range(rng.choice([2, 2, 3]))))
     if name == COUNT_PREDICATE:
         return _predicate(rng, rng.choice(counts)(part()), OF_LENGTH in operators)
-    return Comparison(linear(2), rng.choice(list(Relation)), linear(1))
+    return CountComparison(linear(2), rng.choice(list(Relation)), linear(1))
 
 
 def random_specification(rng: Seed, *, depth: int = 4, operators: Collection[str] = ALL) -> Specification:
@@ -124,16 +124,16 @@ def random_specification(rng: Seed, *, depth: int = 4, operators: Collection[str
     rng = generator(rng)
     letters = ("a", "b", "c")[: rng.randint(1, 3)]
     formula = random_formula(rng, rng.randint(1, depth), letters, operators)
-    alphabet = tuple(dict.fromkeys((*symbols(formula), *letters)))
+    alphabet = tuple(dict.fromkeys((*find_symbols(formula), *letters)))
     return Specification(name="formula", formula=formula, alphabet=alphabet)
 
 
-def _predicate(rng: random.Random, number: Position | Count, of_length: bool) -> Predicate:
+def _predicate(rng: random.Random, number: Position | Count, of_length: bool) -> NumericalPredicate:
     name = rng.choice(["odd", "prime", "power2", "mod", *(["half", "middle", "divides", "upto"] if of_length else ())])
     if name == "upto":
         share = rng.randint(1, 4)
-        return Predicate(name, number, (rng.randint(0, share), share))
+        return NumericalPredicate(name, number, (rng.randint(0, share), share))
     if name != "mod":
-        return Predicate(name, number)
+        return NumericalPredicate(name, number)
     modulus = rng.randint(1, 4)
-    return Predicate(name, number, (modulus, rng.randrange(modulus)))
+    return NumericalPredicate(name, number, (modulus, rng.randrange(modulus)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from itertools import product
 
-from softmachine.languages.turing import Rule, Tape, TuringMachine
+from softmachine.languages.turing import Rule, TapeConvention, TuringMachine
 from softmachine.testing.randomness import Seed, generator
 
 MOVES = {"L": -1, "S": 0, "R": 1}
@@ -15,7 +15,7 @@ LONG_NAMES = ("x", "one", "#", "é", "a'", "null", "0x1F", "□□")
 
 
 def random_turing_machine(
-    rng: Seed, *, tapes: int = 1, symbols: int = 3, states: int = 4, tape: Tape = Tape.TWO_WAY
+    rng: Seed, *, tapes: int = 1, symbols: int = 3, states: int = 4, tape: TapeConvention = TapeConvention.TWO_WAY
 ) -> TuringMachine:
     """Draw a machine; some rules may be missing, and one machine in three has symbols with longer names.
 
@@ -61,7 +61,7 @@ def random_turing_machine(
     )
 
 
-def grown_machine(rng: Seed, *, tapes: int, symbols: int, tape: Tape, rules: int) -> TuringMachine:
+def grown_machine(rng: Seed, *, tapes: int, symbols: int, tape: TapeConvention, rules: int) -> TuringMachine:
     """Draw a machine with many symbols or tapes and few rules whose run on the empty input is long.
 
     A complete table would have states · symbols^tapes rules, almost all of them unused. Here rules are added where a
@@ -94,7 +94,7 @@ def grown_machine(rng: Seed, *, tapes: int, symbols: int, tape: Tape, rules: int
 
 
 def _grown(
-    rng: random.Random, names: tuple[str, ...], states: tuple[str, ...], tapes: int, tape: Tape, most: int
+    rng: random.Random, names: tuple[str, ...], states: tuple[str, ...], tapes: int, tape: TapeConvention, most: int
 ) -> list[Rule]:
     """Rules for the run on the empty input: where the run needs one, a random rule is added, up to ``most``."""
     grown: dict[tuple[str, tuple[str, ...]], Rule] = {}
@@ -111,9 +111,9 @@ def _grown(
         for cell, head, symbol in zip(cells, heads, rule.write, strict=True):
             cell[head] = symbol
         heads = [head + MOVES[move] for head, move in zip(heads, rule.move, strict=True)]
-        if tape is Tape.STAY:
+        if tape is TapeConvention.STAY:
             heads = [max(head, 0) for head in heads]
-        elif tape is not Tape.TWO_WAY and min(heads) < 0:
+        elif tape is not TapeConvention.TWO_WAY and min(heads) < 0:
             break
         state = rule.next
     return list(grown.values())
@@ -141,7 +141,7 @@ def random_automaton(rng: Seed) -> TuringMachine:
         start=rng.choice([*running, *running, "yes", "no"]),
         accept=("yes",),
         reject=("no",),
-        tape=Tape.TWO_WAY,
+        tape=TapeConvention.TWO_WAY,
     )
 
 
@@ -166,5 +166,5 @@ def random_reader(rng: Seed) -> TuringMachine:
         start="p",
         accept=("yes",),
         reject=("no",),
-        tape=rng.choice(list(Tape)),
+        tape=rng.choice(list(TapeConvention)),
     )

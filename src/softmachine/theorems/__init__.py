@@ -7,14 +7,23 @@ from __future__ import annotations
 
 from softmachine.languages.source import Source
 from softmachine.support.errors import ConstructionError
-from softmachine.support.plugins import Shelf
+from softmachine.support.plugins import Registry
 from softmachine.support.stored_names import THEOREMS
 from softmachine.support.text import did_you_mean
-from softmachine.theorems.theorem import API, Needs, Stock, Theorem
+from softmachine.theorems.theorem import API_VERSION, CheckpointSupport, Requirements, Theorem
 
-__all__ = ["Needs", "Stock", "Theorem", "all_theorems", "own_source", "theorem_for", "theorem_named", "theorems_for"]
+__all__ = [
+    "Requirements",
+    "CheckpointSupport",
+    "Theorem",
+    "all_theorems",
+    "source_of_theorem",
+    "find_theorem",
+    "get_theorem",
+    "applicable_theorems",
+]
 
-PREFERRED = {
+DEFAULT_THEOREMS = {
     "turing": "turing-average-hard",
     "temporal": "temporal-encoder",
     "srasp": "srasp",
@@ -27,48 +36,50 @@ PREFERRED = {
 """For each source language, the default theorem, so that the others need not be imported."""
 
 
-def _objection(theorem: Theorem) -> str:
+def _incompatibility(theorem: Theorem) -> str:
     return (
         ""
-        if theorem.api == API
-        else f"it was written for version {theorem.api} of the interface; this is version {API}"
+        if theorem.api == API_VERSION
+        else f"it was written for version {theorem.api} of the interface; this is version {API_VERSION}"
     )
 
 
-_SHELF = Shelf(
+_REGISTRY = Registry(
     Theorem,
     attribute="THEOREMS",
     package="softmachine.theorems",
     pattern="**/*.py",
-    main=("theorem.py",),
+    main_files=("theorem.py",),
     group="softmachine.theorems",
-    objection=_objection,
+    find_objection=_incompatibility,
 )
 
 
 def all_theorems() -> tuple[Theorem, ...]:
     """Return all theorems, ordered by source language and rank; those of other packages come last."""
-    languages = {language: place for place, language in enumerate(PREFERRED)}
-    return tuple(sorted(_SHELF.every(), key=lambda item: (languages.get(item.language, len(languages)), item.rank)))
+    languages = {language: place for place, language in enumerate(DEFAULT_THEOREMS)}
+    return tuple(
+        sorted(_REGISTRY.load_all(), key=lambda item: (languages.get(item.language, len(languages)), item.rank))
+    )
 
 
-def theorems_for(source: object) -> tuple[Theorem, ...]:
+def applicable_theorems(source: object) -> tuple[Theorem, ...]:
     """Return all theorems that apply to an object; the first is the default."""
     return tuple(item for item in all_theorems() if item.applies_to(source))
 
 
-def theorem_named(name: str) -> Theorem | None:
+def get_theorem(name: str) -> Theorem | None:
     """Return the theorem of this name, or None; only modules that mention the name are imported."""
-    return _SHELF.named(name)
+    return _REGISTRY.find(name)
 
 
-def own_source(name: str) -> Source | None:
+def source_of_theorem(name: str) -> Source | None:
     """Return the only source of the theorem of this name; None if there is no such theorem, or it has many sources."""
-    theorem = theorem_named(name)
+    theorem = get_theorem(name)
     return None if theorem is None or isinstance(theorem.source, type) else theorem.source
 
 
-def theorem_for(source: Source, name: str | Theorem | None = None) -> Theorem:
+def find_theorem(source: Source, name: str | Theorem | None = None) -> Theorem:
     """Find the theorem of this name, or the default one, for a source; a theorem is returned as it is.
 
     Raises:
@@ -76,10 +87,10 @@ def theorem_for(source: Source, name: str | Theorem | None = None) -> Theorem:
     """
     if isinstance(name, Theorem):
         return name
-    chosen = theorem_named(name or PREFERRED.get(source.language, ""))
+    chosen = get_theorem(name or DEFAULT_THEOREMS.get(source.language, ""))
     if chosen is not None and chosen.applies_to(source):
         return chosen
-    fitting = theorems_for(source)
+    fitting = applicable_theorems(source)
     if name is None and fitting:
         return fitting[0]
     if name is None:

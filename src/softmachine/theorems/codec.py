@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
-from softmachine.languages.formats import source_text
-from softmachine.languages.run_view import Rows, Scene, Stretch
-from softmachine.languages.source import Source, spelled
+from softmachine.languages.formats import serialise_source
+from softmachine.languages.run_view import RowsPicture, RunView, TokenWindow
+from softmachine.languages.source import Source, format_word
 from softmachine.languages.words import words_from
-from softmachine.support.compare import Comparison, in_pieces
-from softmachine.support.errors import PartedError, Remedy, UsageError
-from softmachine.support.text import printable
+from softmachine.support.compare import Comparison, split_into_chunks
+from softmachine.support.errors import DivergedError, FixHint, UsageError
+from softmachine.support.text import escape_unprintable
 
 Word: TypeAlias = str | Iterable[str]
 """An input: text, or its symbols."""
@@ -73,21 +73,23 @@ class Outcome:
     values: tuple[bool | str, ...] | None = None
 
     @property
-    def halted(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the run ended."""
         return self.verdict is not None
 
     @property
-    def accepted(self) -> bool:
+    def is_accepted(self) -> bool:
         """Whether the run ended with "accept"."""
         return self.verdict == "accept"
 
-    def trace(self) -> Iterator[str]:
+    def format_trace(self) -> Iterator[str]:
         """Yield one text for the start and one for each step, or the word with the values below it."""
         if self.values is None:
             return
-        word = [printable(symbol, keep="") for symbol in self.word]
-        shown = [str(int(value)) if isinstance(value, bool) else printable(value, keep="") for value in self.values]
+        word = [escape_unprintable(symbol, keep="") for symbol in self.word]
+        shown = [
+            str(int(value)) if isinstance(value, bool) else escape_unprintable(value, keep="") for value in self.values
+        ]
         widths = [max(map(len, pair)) for pair in zip(word, shown, strict=True)]
         for line in (word, shown):
             yield "  ".join(item.ljust(width) for item, width in zip(line, widths, strict=True)).rstrip()
@@ -103,9 +105,9 @@ class Codec(ABC, Generic[S_co]):
 
     source: S_co
 
-    view: ClassVar[str] = ""
+    live_view: ClassVar[str] = ""
     """How a run in progress is displayed: "tape", or empty for tokens only."""
-    goes_on: ClassVar[bool] = False
+    is_autoregressive: ClassVar[bool] = False
     """Whether the model is autoregressive; else it produces all outputs in one pass."""
 
     @property
@@ -123,9 +125,9 @@ class Codec(ABC, Generic[S_co]):
         """The length of all inputs if it is fixed, as for circuits and graphs; else None."""
         return None
 
-    def text_of(self, word: Iterable[str]) -> str:
+    def format_input(self, word: Iterable[str]) -> str:
         """Format an input as it is written on the command line."""
-        return spelled(word, self.alphabet)
+        return format_word(word, self.alphabet)
 
     def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
         """Words of a length that the theorem covers, in lexicographic order, starting at index ``start``."""
@@ -135,9 +137,9 @@ class Codec(ABC, Generic[S_co]):
         """Return the number of words of a length."""
         return len(self.alphabet) ** length if self.input_length in (None, length) else 0
 
-    def random_word(self, chooser: random.Random, length: int) -> tuple[str, ...]:
+    def random_word(self, rng: random.Random, length: int) -> tuple[str, ...]:
         """Return a random word of a length; the empty word if the alphabet is empty."""
-        return tuple(chooser.choice(self.alphabet) for _ in range(length)) if self.alphabet else ()
+        return tuple(rng.choice(self.alphabet) for _ in range(length)) if self.alphabet else ()
 
     def has_word(self, word: Sequence[str]) -> bool:
         """Whether the theorem covers a word over the alphabet."""
@@ -147,7 +149,7 @@ class Codec(ABC, Generic[S_co]):
     def prompt(self, word: Word) -> Prompt:
         """Return the prompt for a word."""
 
-    def prompts_together(self, words: Sequence[tuple[str, ...]]) -> list[Prompt]:
+    def prompt_batch(self, words: Sequence[tuple[str, ...]]) -> list[Prompt]:
         """Return the prompts of words of equal length; codecs may override it with a vectorised version."""
         return [self.prompt(word) for word in words]
 
@@ -159,88 +161,88 @@ class Codec(ABC, Generic[S_co]):
         None at positions whose output is unconstrained.
         """
 
-    def expected_together(self, words: Sequence[tuple[str, ...]], max_steps: int) -> list[Sequence[str | None]]:
+    def expected_batch(self, words: Sequence[tuple[str, ...]], max_steps: int) -> list[Sequence[str | None]]:
         """Return the expected outputs of words of equal length; codecs may override it with a vectorised version."""
         return [tuple(self.expected(word, max_steps)) for word in words]
 
-    def expected_pieces(self, word: Word, max_steps: int) -> Iterator[Sequence[str | None]]:
+    def expected_chunks(self, word: Word, max_steps: int) -> Iterator[Sequence[str | None]]:
         """Yield the expected output in chunks; codecs of long runs yield token arrays, in constant memory."""
-        return in_pieces(self.expected(word, max_steps))
+        return split_into_chunks(self.expected(word, max_steps))
 
     @abstractmethod
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+    def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """Parse the output of a model without checking it."""
 
-    def read(self, word: Word, said: Sequence[str]) -> Outcome:
+    def parse_run(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """Parse the output of a model, which must be a run of the source or a prefix of one.
 
         Raises:
-            PartedError: If it is not; the message gives the position of the first difference.
+            DivergedError: If it is not; the message gives the position of the first difference.
         """
-        self.require_run(word, said)
-        return self.outcome(word, said)
+        self.verify_run(word, emitted)
+        return self.parse_output(word, emitted)
 
-    def require_run(self, word: Word, said: Sequence[str]) -> None:
+    def verify_run(self, word: Word, emitted: Sequence[str]) -> None:
         """Compare the output of a model with that of the reference interpreter.
 
         Raises:
-            PartedError: If they differ; the message gives the position of the first difference.
+            DivergedError: If they differ; the message gives the position of the first difference.
         """
-        comparison = Comparison(self.following(word, said))
-        comparison.see(said)
-        if not self.goes_on:
+        comparison = Comparison(self.expected_up_to(word, emitted))
+        comparison.feed(emitted)
+        if not self.is_autoregressive:
             comparison.close()
         if comparison.difference is not None:
-            raise PartedError(
+            raise DivergedError(
                 f"the output of the model is not a run of {self.source.name!r}: {comparison.difference}",
-                hint=Remedy(
+                hint=FixHint(
                     "to see the whole output: {}; to run edited weights: --unchecked (checked=False)",
                     verify=True,
                 ),
             )
 
-    def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:
+    def expected_up_to(self, word: Word, emitted: Sequence[str]) -> Iterator[Sequence[str | None]]:
         """Yield the expected output in chunks, at least up to the first difference from the given output.
 
         A codec may derive the expected tokens from the given ones, which are correct up to the first difference,
         instead of running the interpreter step by step.
         """
-        return self.expected_pieces(word, len(said))
+        return self.expected_chunks(word, len(emitted))
 
     @abstractmethod
-    def positions(self, word: Word, max_steps: int) -> int:
+    def count_positions(self, word: Word, max_steps: int) -> int:
         """Return the largest n of a run of at most ``max_steps`` steps: the length of the input, or of the context."""
 
-    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+    def fits_in(self, word: Word, length: int, max_steps: int) -> bool:
         """Whether a run of at most ``max_steps`` steps on a word stays within a length.
 
         Raises:
-            OutgrownError: If the prompt does not.
+            ContextTooShortError: If the prompt does not.
         """
-        return self.positions(word, max_steps) <= length
+        return self.count_positions(word, max_steps) <= length
 
-    def reduced(self, word: Word) -> str | None:
+    def apply_reduction(self, word: Word) -> str | None:
         """Return the result of the theorem's reduction on a word, as text; None if the theorem has no reduction."""
         self.source.word(word)
         return None
 
     @property
-    def chain(self) -> Source | None:
+    def chain_program(self) -> Source | None:
         """The C-RASP program whose chain of thought the model writes, if any."""
         return None
 
     @property
-    def lines(self) -> Sequence[str]:
+    def source_lines(self) -> Sequence[str]:
         """The lines of the source text."""
         try:
-            return source_text(self.source).splitlines()
+            return serialise_source(self.source).splitlines()
         except UsageError:  # the source of a theorem about one language has no text
             return (str(self.source),)
 
-    def scene(self, word: Word, shown: Stretch) -> Scene:
+    def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """Return the view of a window of a run in terms of the source: by default, the source text."""
-        del word, shown
-        return Scene(self.lines)
+        del word, window
+        return RunView(self.source_lines)
 
 
 class AnsweringCodec(Codec[S_co]):
@@ -250,44 +252,46 @@ class AnsweringCodec(Codec[S_co]):
     def interface(self) -> Interface:
         """Describe the inputs and outputs."""
 
-    def positions(self, word: Word, max_steps: int) -> int:
+    def count_positions(self, word: Word, max_steps: int) -> int:
         """Return the length of the input according to the prompt; ``max_steps`` is ignored."""
         del max_steps
         prompt = self.prompt(word)
         return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
 
-    def scene(self, word: Word, shown: Stretch) -> Scene:
+    def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """Return the tokens with the expected answers below them."""
-        expected = tuple(self.expected(word, 0))[shown.first : shown.first + len(shown.tokens)]
-        return Scene(self.lines, picture=Rows(first=shown.first, word=shown.tokens, rows=(("answer", expected),)))
+        expected = tuple(self.expected(word, 0))[window.first : window.first + len(window.tokens)]
+        return RunView(
+            self.source_lines, picture=RowsPicture(first=window.first, word=window.tokens, rows=(("answer", expected),))
+        )
 
 
 class DecoderCodec(Codec[S_co]):
     """Codec of an autoregressive decoder, which runs until it emits a stop token."""
 
-    goes_on: ClassVar[bool] = True
-    announces: ClassVar[bool] = False
+    is_autoregressive: ClassVar[bool] = True
+    has_initial_token: ClassVar[bool] = False
     """Whether the first token of a run only announces the start configuration."""
 
     @abstractmethod
-    def stops(self, token: str) -> bool:
+    def is_stop_token(self, token: str) -> bool:
         """Whether the run ends with this token."""
 
     def is_step(self, token: str) -> bool:
         """Whether the token is a step of the source language: by default, every token that is not a stop token."""
-        return not self.stops(token)
+        return not self.is_stop_token(token)
 
-    def token_limit(self, max_steps: int) -> int:
+    def max_tokens(self, max_steps: int) -> int:
         """Return the maximal number of tokens of an unfinished run of ``max_steps`` steps: one per step."""
         return max_steps
 
-    def positions(self, word: Word, max_steps: int) -> int:
+    def count_positions(self, word: Word, max_steps: int) -> int:
         """Return the number of tokens of prompt and run together."""
         return len(self.prompt(word).tokens) + sum(1 for _ in self.expected(word, max_steps))
 
-    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+    def fits_in(self, word: Word, length: int, max_steps: int) -> bool:
         """Whether prompt and run stay within a length."""
-        return super().fits(word, length, min(max_steps, length))  # every step emits at least one token
+        return super().fits_in(word, length, min(max_steps, length))  # every step emits at least one token
 
 
 class SegmentedCodec(DecoderCodec[S_co]):
@@ -298,26 +302,26 @@ class SegmentedCodec(DecoderCodec[S_co]):
         """Whether the token is a step of the source language."""
 
     @abstractmethod
-    def segment_begins(self, token: str) -> bool:
+    def begins_segment(self, token: str) -> bool:
         """Whether a summary begins with this token."""
 
     @abstractmethod
-    def segment_ends(self, token: str) -> bool:
+    def ends_segment(self, token: str) -> bool:
         """Whether a summary ends with this token."""
 
     @abstractmethod
     def expected_segments(self, word: Word, max_steps: int) -> Iterable[tuple[Prompt, tuple[str, ...]]]:
         """Yield the prompt and the expected output of each segment, from the reference interpreter."""
 
-    def positions(self, word: Word, max_steps: int) -> int:
+    def count_positions(self, word: Word, max_steps: int) -> int:
         """Return the number of tokens of the longest context."""
-        return max(self._contexts(word, max_steps))
+        return max(self._context_lengths(word, max_steps))
 
-    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+    def fits_in(self, word: Word, length: int, max_steps: int) -> bool:
         """Whether every context stays within a length."""
-        return all(context <= length for context in self._contexts(word, max_steps))
+        return all(context <= length for context in self._context_lengths(word, max_steps))
 
-    def _contexts(self, word: Word, max_steps: int) -> Iterator[int]:
+    def _context_lengths(self, word: Word, max_steps: int) -> Iterator[int]:
         for prompt, output in self.expected_segments(word, max_steps):
             yield len(prompt.tokens) + len(output)
 

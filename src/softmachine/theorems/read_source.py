@@ -9,11 +9,11 @@ from pathlib import Path
 
 from softmachine.languages import formats, zoo
 from softmachine.languages.source import Source
-from softmachine.support.errors import Place, SourceError
+from softmachine.support.errors import SourceError, SourceLocation
 from softmachine.support.text import did_you_mean
-from softmachine.theorems import own_source
+from softmachine.theorems import source_of_theorem
 
-MOST_BYTES = 1 << 20
+MAX_SOURCE_BYTES = 1 << 20
 """Maximal size of a source in bytes."""
 MAX_COMPARED = 1000
 """Maximal number of files whose names are compared with that of a missing one."""
@@ -32,28 +32,34 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
     """
     if not source.strip():
         raise SourceError("the source is empty", hint="`softmachine zoo` lists the bundled sources")
-    entry = zoo.find(source)
+    entry = zoo.find_entry(source)
     if entry is not None:
-        return formats.parse(entry.read(), format=format, source=f"zoo/{entry.file}", name=entry.name)
+        return formats.parse(entry.read_text(), format=format, source=f"zoo/{entry.file}", name=entry.name)
     if source == "-":
-        return _streamed(sys.stdin.buffer.read(MOST_BYTES + 1), format, "<stdin>", "standard input")
+        return _parse_stream(sys.stdin.buffer.read(MAX_SOURCE_BYTES + 1), format, "<stdin>", "standard input")
     path = Path(source)
     try:
         is_file, is_folder, is_pipe = path.is_file(), path.is_dir(), path.is_fifo()
     except (OSError, ValueError):
         is_file = is_folder = is_pipe = False
-    if (is_folder or (is_file and not path.suffix)) and format is None and (own := own_source(source)) is not None:
+    if (
+        (is_folder or (is_file and not path.suffix))
+        and format is None
+        and (own := source_of_theorem(source)) is not None
+    ):
         return own  # a theorem's name, like a zoo entry's, takes precedence over what is in the working directory
     if is_pipe:  # <(…) in a shell
-        return _streamed(_bytes(path), format, "<pipe>", f"the pipe {source}")
+        return _parse_stream(_read_bytes(path), format, "<pipe>", f"the pipe {source}")
     if is_file:
-        text = formats.text_of(_limited(_bytes(path), source), format=format, source=source)
+        text = formats.decode_source(_require_size(_read_bytes(path), source), format=format, source=source)
         return formats.parse(text, format=format, source=source)
     if is_folder:
-        raise SourceError("this is a folder, but not a model written by `softmachine compile`", place=Place(source))
-    if format is not None or _one_line(source):
+        raise SourceError(
+            "this is a folder, but not a model written by `softmachine compile`", place=SourceLocation(source)
+        )
+    if format is not None or _is_one_line(source):
         return formats.parse(source, format=format)
-    own = own_source(source)
+    own = source_of_theorem(source)
     if own is not None:
         return own
     hint = did_you_mean(source, (*_files_beside(path), *zoo.names()), "`softmachine zoo` lists the bundled sources")
@@ -70,15 +76,15 @@ def _files_beside(path: Path) -> Iterator[str]:
         return
 
 
-def _streamed(data: bytes, format: str | None, source: str, called: str) -> Source:  # noqa: A002
+def _parse_stream(data: bytes, format: str | None, source: str, description: str) -> Source:  # noqa: A002
     """Parse a source from a stream, whose format is detected from its content."""
-    text = formats.text_of(_limited(data, source), format=format, source=source)
+    text = formats.decode_source(_require_size(data, source), format=format, source=source)
     if not text.strip():
-        raise SourceError(f"{called} is empty")
+        raise SourceError(f"{description} is empty")
     return formats.parse(text, format=format, source=source)
 
 
-def _one_line(text: str) -> bool:
+def _is_one_line(text: str) -> bool:
     """Whether the text is a source in a one-line format."""
     try:
         formats.recognise(text)
@@ -87,15 +93,15 @@ def _one_line(text: str) -> bool:
     return True
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(MOST_BYTES + 1)
+            return file.read(MAX_SOURCE_BYTES + 1)
     except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
+        raise SourceError(f"cannot be read: {error.strerror}", place=SourceLocation(str(path))) from None
 
 
-def _limited(data: bytes, source: str) -> bytes:
-    if len(data) > MOST_BYTES:
-        raise SourceError(f"the source is longer than {MOST_BYTES >> 20} MiB", place=Place(source))
+def _require_size(data: bytes, source: str) -> bytes:
+    if len(data) > MAX_SOURCE_BYTES:
+        raise SourceError(f"the source is longer than {MAX_SOURCE_BYTES >> 20} MiB", place=SourceLocation(source))
     return data

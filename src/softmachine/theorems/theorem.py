@@ -10,22 +10,22 @@ from typing import Any
 
 from softmachine.ir import Program
 from softmachine.languages.source import Source
-from softmachine.support.errors import ConstructionError, OutgrownError, Remedy
-from softmachine.support.text import family
+from softmachine.support.errors import ConstructionError, ContextTooShortError, FixHint
+from softmachine.support.text import vector_name
 from softmachine.theorems.codec import Codec
 from softmachine.theorems.cost import Cost
 from softmachine.transformer.features import Feature, Relation
-from softmachine.transformer.head_view import Sight
-from softmachine.transformer.trace_column import Column
+from softmachine.transformer.head_view import HeadView
+from softmachine.transformer.trace_column import TraceColumn
 
-API = 1
+API_VERSION = 1
 """Version of the plug-in interface of theorems."""
-MOST_CONTEXT = 1 << 16
+MAX_AUTOMATIC_CONTEXT = 1 << 16
 """Longest context that is chosen automatically."""
 
 
 @dataclass(frozen=True)
-class Stock:
+class CheckpointSupport:
     """The third-party checkpoints that a theorem supports.
 
     Args:
@@ -35,12 +35,12 @@ class Stock:
     """
 
     dtypes: tuple[str, ...] = ()
-    positions: bool | None = None
-    ahead: bool = True
+    has_position_embeddings: bool | None = None
+    bidirectional: bool = True
 
 
 @dataclass(frozen=True)
-class Guide:
+class TourStep:
     """A step of a guided tour of the computation at one token: a question, and the heads and units that answer it.
 
     Args:
@@ -52,18 +52,19 @@ class Guide:
 
     title: str
     text: str
-    shows: tuple[str, ...] = ()
+    highlights: tuple[str, ...] = ()
 
     def covers(self, name: str) -> bool:
         """Whether the step shows the head, unit or coordinate of this name; a vector's name includes its components."""
-        own = {name, family(name), family(name.split(":", maxsplit=1)[0])}
+        own = {name, vector_name(name), vector_name(name.split(":", maxsplit=1)[0])}
         return any(
-            name.startswith(shown.removesuffix("…")) if shown.endswith("…") else shown in own for shown in self.shows
+            name.startswith(shown.removesuffix("…")) if shown.endswith("…") else shown in own
+            for shown in self.highlights
         )
 
 
 @dataclass(frozen=True)
-class Needs:
+class Requirements:
     """Requirements of a construction; prints as one line.
 
     Args:
@@ -75,16 +76,16 @@ class Needs:
 
     positions: str
     scale: str = ""
-    first: str = ""
-    also: str = ""
+    length_note: str = ""
+    remark: str = ""
 
     def __str__(self) -> str:
         scale = self.scale and f"scale {self.scale}"
-        return "; ".join(filter(None, (self.first, self.positions, scale, self.also)))
+        return "; ".join(filter(None, (self.length_note, self.positions, scale, self.remark)))
 
-    def and_also(self, more: str) -> Needs:
+    def with_remark(self, more: str) -> Requirements:
         """Return the requirements with another remark."""
-        return replace(self, also="; ".join(filter(None, (self.also, more))))
+        return replace(self, remark="; ".join(filter(None, (self.remark, more))))
 
 
 @dataclass(frozen=True)
@@ -120,24 +121,24 @@ class Theorem:
     name: str
     statement: str
     reference: str
-    needs: str | Needs
+    requirements: str | Requirements
     cost: str | Cost
     source: type[Source] | Source
     attentions: tuple[str, ...]
     codec: Callable[[Any, Any], Codec[Source]]
     signals: Callable[[Any, str], Program]
     steps: tuple[str, ...] = ()
-    guide: tuple[Guide, ...] = ()
-    tells: Callable[[Any, Sight], str | None] | None = None
-    encoding: Callable[[Any, Feature], str | None] | None = None
-    columns: Callable[[Any], Iterable[Column]] | None = None
+    tour: tuple[TourStep, ...] = ()
+    explain_head: Callable[[Any, HeadView], str | None] | None = None
+    paper_feature_name: Callable[[Any, Feature], str | None] | None = None
+    columns: Callable[[Any], Iterable[TraceColumn]] | None = None
     length: str = ""
-    bounded: Callable[[Any], bool] | None = None
-    certified: str = "hard"
+    accepts_length: Callable[[Any], bool] | None = None
+    certified_variant: str = "hard"
     features: tuple[type[Feature | Relation], ...] = ()
-    stock: Stock | None = None
+    checkpoints: CheckpointSupport | None = None
     rank: int = 1000
-    api: int = API
+    api: int = API_VERSION
 
     def applies_to(self, item: object) -> bool:
         """Whether the theorem applies to an object."""
@@ -154,59 +155,59 @@ class Theorem:
         return self.source.language
 
     @property
-    def text(self) -> str:
+    def documentation(self) -> str:
         """The documentation of the theorem: the docstring of the module of its signals."""
         return cleandoc(sys.modules[self.signals.__module__].__doc__ or "")
 
-    def attention(self, wanted: str | None) -> str:
+    def choose_attention(self, requested: str | None) -> str:
         """Return the kind of attention to use.
 
         Raises:
             ConstructionError: If the theorem does not support the requested one.
         """
-        if wanted not in (None, *self.attentions):
+        if requested not in (None, *self.attentions):
             known = " or ".join(self.attentions)
-            more = "; `certify` converts it to soft attention for a given length" if wanted == "soft" else ""
+            more = "; `certify` converts it to soft attention for a given length" if requested == "soft" else ""
             raise ConstructionError(
-                f"the theorem {self.name} does not define {wanted} attention", hint=f"it defines {known}{more}"
+                f"the theorem {self.name} does not define {requested} attention", hint=f"it defines {known}{more}"
             )
-        return wanted or self.attentions[0]
+        return requested or self.attentions[0]
 
-    def context_for(self, source: Source, word: str | Iterable[str], max_steps: int) -> int | None:
+    def find_context(self, source: Source, word: str | Iterable[str], max_steps: int) -> int | None:
         """Find a length in which a run on a word fits, by doubling; None if there is none up to the maximal context."""
         word = word if isinstance(word, str) else tuple(word)
         length = max(1, len(source.word(word)))
-        while length <= MOST_CONTEXT:
+        while length <= MAX_AUTOMATIC_CONTEXT:
             more = 2 * length
             try:
-                if self.codec_for(source, length).fits(word, length, max_steps):
+                if self.build_codec(source, length).fits_in(word, length, max_steps):
                     return length
-            except OutgrownError as reason:
+            except ContextTooShortError as reason:
                 more = more if reason.context is None else reason.context
             length = more
         return None
 
-    def codec_for(self, source: Source, length: int | None) -> Codec[Source]:
+    def build_codec(self, source: Source, context: int | None) -> Codec[Source]:
         """Build the codec of a source.
 
         Raises:
             ConstructionError: If the weights depend on a length, and none or an invalid one is given.
         """
-        if length is not None and length < 0:
-            raise ConstructionError(f"invalid length {length}", hint="a length is 0 or more")
-        if self.length and length is None:
+        if context is not None and context < 0:
+            raise ConstructionError(f"invalid length {context}", hint="a length is 0 or more")
+        if self.length and context is None:
             raise ConstructionError(
                 f"the weights of the theorem {self.name} depend on a length: {self.length}",
-                hint=Remedy("give one, for example {}", context=256),
+                hint=FixHint("give one, for example {}", context=256),
             )
-        return self.codec(source, length if self.takes_length(source) else None)
+        return self.codec(source, context if self.takes_context(source) else None)
 
-    def takes_length(self, source: Source) -> bool:
+    def takes_context(self, source: Source) -> bool:
         """Whether weights for this source can depend on a length: always, or optionally for this source."""
-        return bool(self.length) or (self.bounded is not None and self.bounded(source))
+        return bool(self.length) or (self.accepts_length is not None and self.accepts_length(source))
 
-    def wants_length(self, source: Source, word: str | tuple[str, ...], max_steps: int) -> bool:
+    def needs_context(self, source: Source, word: str | tuple[str, ...], max_steps: int) -> bool:
         """Whether a run on a word requires weights for a specific length."""
-        if self.length or not self.takes_length(source):
+        if self.length or not self.takes_context(source):
             return bool(self.length)
-        return not self.codec(source, None).fits(word, len(source.word(word)), max_steps)
+        return not self.codec(source, None).fits_in(word, len(source.word(word)), max_steps)

@@ -19,21 +19,21 @@ class Mask(StrEnum):
     ANTICAUSAL = "j ≥ i"
     FUTURE = "j > i"
 
-    def sees(self, key: int, query: int) -> bool:
+    def is_visible(self, key: int, query: int) -> bool:
         """Whether the key's position is visible from the query's."""
-        return self is Mask.ALL or bool(COMPARED[self](key, query))
+        return self is Mask.ALL or bool(KEY_COMPARISONS[self](key, query))
 
     @property
-    def causal(self) -> bool:
+    def is_causal(self) -> bool:
         """Whether no key after the query is visible, as decoders require."""
         return self in (Mask.CAUSAL, Mask.PAST)
 
 
-COMPARED = {Mask.CAUSAL: le, Mask.PAST: lt, Mask.ANTICAUSAL: ge, Mask.FUTURE: gt}
+KEY_COMPARISONS = {Mask.CAUSAL: le, Mask.PAST: lt, Mask.ANTICAUSAL: ge, Mask.FUTURE: gt}
 """Comparison of the position of a visible key with the query's; `Mask.ALL` has none."""
 
 
-class Choice(StrEnum):
+class AttentionKind(StrEnum):
     """Attention weights as a function of the scores of the visible keys."""
 
     AVERAGE = "average-hard"
@@ -50,28 +50,28 @@ class Choice(StrEnum):
 class Weighting:
     """Kind of attention weights; for softmax also the inverse temperature, which may depend on the position."""
 
-    choice: Choice
+    kind: AttentionKind
     scale: Fraction | Feature = Fraction(1)
 
     @property
-    def hard(self) -> bool:
+    def is_hard(self) -> bool:
         """Whether the weights depend only on the order of the scores."""
-        return self.choice is not Choice.SOFTMAX
+        return self.kind is not AttentionKind.SOFTMAX
 
     @property
-    def unique(self) -> bool:
+    def is_unique_hard(self) -> bool:
         """Whether ties are broken: one key has all the weight."""
-        return self.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+        return self.kind in (AttentionKind.LEFTMOST, AttentionKind.RIGHTMOST)
 
     def __str__(self) -> str:
-        return str(self.choice) if self.hard or self.scale == 1 else f"{self.choice}, scale {self.scale}"
+        return str(self.kind) if self.is_hard or self.scale == 1 else f"{self.kind}, scale {self.scale}"
 
 
-AVERAGE_HARD = Weighting(Choice.AVERAGE)
-LEFTMOST_HARD = Weighting(Choice.LEFTMOST)
-RIGHTMOST_HARD = Weighting(Choice.RIGHTMOST)
+AVERAGE_HARD = Weighting(AttentionKind.AVERAGE)
+LEFTMOST_HARD = Weighting(AttentionKind.LEFTMOST)
+RIGHTMOST_HARD = Weighting(AttentionKind.RIGHTMOST)
 
 
-def softmax(scale: Fraction | Feature | int = 1) -> Weighting:
+def softmax_weighting(scale: Fraction | Feature | int = 1) -> Weighting:
     """Softmax attention at inverse temperature ``scale``."""
-    return Weighting(Choice.SOFTMAX, scale if isinstance(scale, Feature) else Fraction(scale))
+    return Weighting(AttentionKind.SOFTMAX, scale if isinstance(scale, Feature) else Fraction(scale))

@@ -15,13 +15,13 @@ from math import isqrt
 from typing import ClassVar, TypeAlias
 
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
+from softmachine.support.polynomial import Polynomial
 
 Expansion: TypeAlias = tuple[tuple[tuple[Fraction, "Feature"], ...], Fraction]
 """A feature as Σ factor · feature + constant."""
 
-_N = Bound.length()
-HIGHEST_POWER = 64
+_N = Polynomial.variable()
+MAX_EXPONENT = 64
 """Maximum absolute exponent, which bounds the memory that a malicious file can cause."""
 
 
@@ -55,34 +55,34 @@ class Feature(Serialisable):
         return False
 
     @property
-    def low(self) -> Bound:
+    def low(self) -> Polynomial:
         """Lower bound of the values; a polynomial in the number of positions."""
-        return Bound.of(0)
+        return Polynomial.coerce(0)
 
     @property
-    def high(self) -> Bound:
+    def high(self) -> Polynomial:
         """Upper bound of the values; a polynomial in the number of positions."""
-        return Bound.of(1)
+        return Polynomial.coerce(1)
 
     @property
-    def over(self) -> str | None:
+    def denominator(self) -> str | None:
         """Common denominator of the values: "1" for integers, "i+1", or None if unknown."""
         return "1"
 
     @property
-    def expansion(self) -> Expansion:
+    def affine_expansion(self) -> Expansion:
         """The feature as an affine combination of simpler ones."""
         return ((Fraction(1), self),), Fraction(0)
 
-    def numerator(self, i: str) -> str | None:
+    def numerator_expression(self, i: str) -> str | None:
         """Python expression for the numerator, given one for the position; None if only a table is possible."""
         return None
 
     def at(self, i: int, n: int | None = None) -> Fraction:
         """The value at position i of an input of length n."""
-        return Fraction(self.along(range(i, i + 1), n)[0])
+        return Fraction(self.values_at(range(i, i + 1), n)[0])
 
-    def along(self, positions: range, n: int | None = None) -> list[Fraction | int]:
+    def values_at(self, positions: range, n: int | None = None) -> list[Fraction | int]:
         """The values at some positions of an input of length n."""
         if self.needs_length and n is None:
             raise ConstructionError(
@@ -95,13 +95,13 @@ class Feature(Serialisable):
             raise ConstructionError(f"the position feature {self.name} has no value at i = {i}, n = {n}") from None
 
     @property
-    def monotone(self) -> bool:
+    def is_monotone(self) -> bool:
         """Whether it is known to be monotone in i."""
         return False
 
-    def least(self, n: int) -> Fraction:
+    def minimum(self, n: int) -> Fraction:
         """The smallest value at any position from 0 to n."""
-        return min(self.at(i, n) for i in ((0, n) if self.monotone else range(n + 1)))
+        return min(self.at(i, n) for i in ((0, n) if self.is_monotone else range(n + 1)))
 
     def __str__(self) -> str:
         return self.name
@@ -142,8 +142,8 @@ class Constant(Feature, stored_name="Constant"):
         return self.number
 
     @property
-    def low(self) -> Bound:
-        return Bound.of(self.number)
+    def low(self) -> Polynomial:
+        return Polynomial.coerce(self.number)
 
     high = low
 
@@ -169,7 +169,7 @@ class Monomial(Feature, stored_name="Monomial"):
     rest: int = 0
 
     def __post_init__(self) -> None:
-        if max(map(abs, self._exponents)) > HIGHEST_POWER or self.factor <= 0:
+        if max(map(abs, self._exponents)) > MAX_EXPONENT or self.factor <= 0:
             raise ValueError(f"{self.factor} and {self._exponents} are not the factor and the exponents of a monomial")
 
     @property
@@ -180,14 +180,14 @@ class Monomial(Feature, stored_name="Monomial"):
     @property
     def name(self) -> str:
         over, under = self.factor.numerator, self.factor.denominator
-        above = [_power(base, power) for base, power in self._powers.items() if power > 0]
+        above = [_format_power(base, power) for base, power in self._powers.items() if power > 0]
         below = [(base, -power) for base, power in self._powers.items() if power < 0]
         plain = over == 1 and bool(above)
         top = ("" if plain else str(over)) + ("·" if above == ["i", "n"] else "").join(above)
         if not below:
             alone = self._powers if plain and under == 1 and set(self._powers.values()) == {1} else {}
             return next(iter(alone)) if len(alone) == 1 else top if under == 1 else f"{top}/{under}"
-        return f"{top}/{''.join(_divisor(base, power, under) for base, power in below)}"
+        return f"{top}/{''.join(_format_divisor(base, power, under) for base, power in below)}"
 
     def value(self, i: int, n: int) -> Fraction | int:
         over, under = self.factor.as_integer_ratio()
@@ -203,23 +203,23 @@ class Monomial(Feature, stored_name="Monomial"):
         return bool(self.n or self.length or self.rest)
 
     @property
-    def monotone(self) -> bool:
+    def is_monotone(self) -> bool:
         powers = (self.i, self.next, -self.rest)
         return min(powers) >= 0 or max(powers) <= 0
 
     @property
-    def high(self) -> Bound:
+    def high(self) -> Polynomial:
         degree = sum(power for power in self._powers.values() if power > 0)
-        return _N**degree * self.factor if degree else Bound.of(max(self.factor, Fraction(1)))
+        return _N**degree * self.factor if degree else Polynomial.coerce(max(self.factor, Fraction(1)))
 
     @property
-    def over(self) -> str | None:
+    def denominator(self) -> str | None:
         if self.factor.denominator == 1 and min(self._powers.values(), default=0) >= 0:
             return "1"
-        return "i+1" if self.reciprocal == 1 else None
+        return "i+1" if self.reciprocal_power == 1 else None
 
     @property
-    def reciprocal(self) -> int:
+    def reciprocal_power(self) -> int:
         return -self.next if self == Monomial(next=self.next) and self.next < 0 else 0
 
     def __mul__(self, other: Monomial | Fraction | int) -> Monomial:
@@ -240,43 +240,43 @@ class Monomial(Feature, stored_name="Monomial"):
         return self.i, self.next, self.n, self.length, self.rest
 
     @property
-    def expansion(self) -> Expansion:
+    def affine_expansion(self) -> Expansion:
         if not self.needs_length and self.i == 0 and self.next in (1, 2):
             square = ((self.factor, I_SQUARED),) if self.next == 2 else ()
             return (*square, (self.next * self.factor, I)), self.factor
         return ((self.factor, self * (1 / self.factor)),), Fraction(0)
 
-    def numerator(self, i: str) -> str | None:
+    def numerator_expression(self, i: str) -> str | None:
         if self in (I, I_SQUARED):
             return " * ".join([i] * self.i)
-        return "1" if self.reciprocal in (1, 2) else None
+        return "1" if self.reciprocal_power in (1, 2) else None
 
 
-def _power(base: str, power: int) -> str:
+def _format_power(base: str, power: int) -> str:
     text = base if len(base) == 1 else f"({base})"
     return text if power == 1 else f"{text}{'²' if power == 2 else f'^{power}'}"
 
 
-def _divisor(base: str, power: int, factor: int) -> str:
+def _format_divisor(base: str, power: int, factor: int) -> str:
     """A power in the denominator, with a factor multiplied into it."""
     if factor == 1 or power != 1:
-        return ("" if factor == 1 else str(factor)) + _power(base, power)
+        return ("" if factor == 1 else str(factor)) + _format_power(base, power)
     letter, plus, rest = base.partition("+")
     return f"({factor}{letter}{plus}{int(rest) * factor if rest else ''})"
 
 
 I = Monomial(i=1)  # noqa: E741  (named after the index i)
-NEXT = Monomial(next=1)
+I_PLUS_ONE = Monomial(next=1)
 N = Monomial(n=1)
-LENGTH = Monomial(length=1)
-REST = Monomial(rest=1)
+N_PLUS_ONE = Monomial(length=1)
+REMAINING = Monomial(rest=1)
 """i, i+1, n, n+1 and n-i+1; other monomials are products of them: 3 * I * LENGTH is 3i(n+1)."""
 I_SQUARED = I**2
-INVERSE = 1 / NEXT
-HALF_INVERSE = Fraction(1, 2) / NEXT
+RECIPROCAL = 1 / I_PLUS_ONE
+HALF_RECIPROCAL = Fraction(1, 2) / I_PLUS_ONE
 
 
-class Predecessor(Feature, stored_name="Predecessor"):
+class PredecessorShare(Feature, stored_name="Predecessor"):
     """(i-1)/(i+1), and 0 at position 0."""
 
     name: ClassVar[str] = "(i-1)/(i+1)"
@@ -284,9 +284,9 @@ class Predecessor(Feature, stored_name="Predecessor"):
     def value(self, i: int, n: int) -> Fraction:
         return Fraction(max(i - 1, 0), i + 1)
 
-    over: ClassVar[str | None] = "i+1"
+    denominator: ClassVar[str | None] = "i+1"
 
-    def numerator(self, i: str) -> str:
+    def numerator_expression(self, i: str) -> str:
         return f"max({i} - 1, 0)"
 
 
@@ -298,10 +298,10 @@ class Alternating(Feature, stored_name="Alternating"):
     def value(self, i: int, n: int) -> int:
         return 1 - 2 * (i % 2)
 
-    low: ClassVar[Bound] = Bound.of(-1)
+    low: ClassVar[Polynomial] = Polynomial.coerce(-1)
 
     @property
-    def expansion(self) -> Expansion:
+    def affine_expansion(self) -> Expansion:
         return ((Fraction(-2), Bit(0)),), Fraction(1)
 
 
@@ -331,16 +331,16 @@ class Bit(Feature, stored_name="Bit"):
         return 2 * bit - 1 if self.signed else bit
 
     @property
-    def low(self) -> Bound:
-        return Bound.of(-1 if self.signed else 0)
+    def low(self) -> Polynomial:
+        return Polynomial.coerce(-1 if self.signed else 0)
 
     @property
-    def expansion(self) -> Expansion:
+    def affine_expansion(self) -> Expansion:
         if not self.signed:
-            return super().expansion
+            return super().affine_expansion
         return ((Fraction(2), Bit(self.k, False, self.cells, self.offset)),), Fraction(-1)
 
-    def numerator(self, i: str) -> str | None:
+    def numerator_expression(self, i: str) -> str | None:
         if self.signed:
             return None
         of = f"(max({i} - 1, 0) // {self.cells} + {self.offset})" if self.cells else i
@@ -361,7 +361,7 @@ class Residue(Feature, stored_name="Residue"):
     def value(self, i: int, n: int) -> int:
         return int(i % self.modulus == self.remainder)
 
-    def numerator(self, i: str) -> str:
+    def numerator_expression(self, i: str) -> str:
         return f"(1 if {i} % {self.modulus} == {self.remainder} else 0)"
 
 
@@ -373,7 +373,7 @@ class Prime(Feature, stored_name="Prime"):
     def value(self, i: int, n: int) -> int:
         return int(i > 1 and all(i % divisor for divisor in range(2, isqrt(i) + 1)))
 
-    def numerator(self, i: str) -> str:
+    def numerator_expression(self, i: str) -> str:
         return f"is_prime({i})"
 
 
@@ -385,7 +385,7 @@ class PowerOfTwo(Feature, stored_name="PowerOfTwo"):
     def value(self, i: int, n: int) -> int:
         return int(i > 0 and i & (i - 1) == 0)
 
-    def numerator(self, i: str) -> str:
+    def numerator_expression(self, i: str) -> str:
         return f"(1 if {i} > 0 and {i} & ({i} - 1) == 0 else 0)"
 
 
@@ -428,7 +428,7 @@ class Logarithm(Feature, stored_name="Logarithm"):
         return self.of_length
 
     @property
-    def high(self) -> Bound:
+    def high(self) -> Polynomial:
         return _N * self.factor
 
 

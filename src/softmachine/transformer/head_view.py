@@ -21,13 +21,13 @@ from decimal import (
 from fractions import Fraction
 from typing import Protocol, TypeAlias
 
-DIGITS = 6
+SIGNIFICANT_DIGITS = 6
 """Significant digits of a rounded number."""
-CERTAIN = 12
-"""Significant digits where `DIGITS` do not distinguish a number from a rounder one."""
-LONGEST = 12
+EXTRA_DIGITS = 12
+"""Significant digits where `SIGNIFICANT_DIGITS` do not distinguish a number from a rounder one."""
+MAX_FRACTION_LENGTH = 12
 """Maximum characters of a fraction; longer ones are formatted as decimals."""
-READABLE = 10**4_000
+MAX_EXACT_INTEGER = 10**4_000
 """Limit of exactly formatted integers: Python by default parses at most 4,300 digits; larger ends are rounded."""
 
 
@@ -39,83 +39,87 @@ class Enclosure:
     upper: Fraction
 
     @property
-    def middle(self) -> Fraction:
+    def midpoint(self) -> Fraction:
         """The midpoint."""
         return (self.lower + self.upper) / 2
 
     def __float__(self) -> float:
-        return float(self.middle)
+        return float(self.midpoint)
 
     def __str__(self) -> str:
         """Certain digits followed by "…", or a number and its maximum error."""
-        short, longer = (_rounded(self.middle, digits) for digits in (DIGITS, CERTAIN))
+        short, longer = (_round(self.midpoint, digits) for digits in (SIGNIFICANT_DIGITS, EXTRA_DIGITS))
         inside = next((number for number in (short, longer) if self.lower <= number <= self.upper), None)
-        low, high = (_rounded(end, CERTAIN, ROUND_DOWN) for end in (self.lower, self.upper))
+        low, high = (_round(end, EXTRA_DIGITS, ROUND_DOWN) for end in (self.lower, self.upper))
         if inside is None and low == high:
-            return f"{_text(low)}…"
+            return f"{_format_decimal(low)}…"
         near = short if inside is None else inside
-        return f"{_text(near)} ± {_text(_rounded(max(self.upper - near, near - self.lower), 1, ROUND_UP))}"
+        radius = _round(max(self.upper - near, near - self.lower), 1, ROUND_UP)
+        return f"{_format_decimal(near)} ± {_format_decimal(radius)}"
 
 
-Number: TypeAlias = Fraction | Enclosure
+EnclosedNumber: TypeAlias = Fraction | Enclosure
 """An exact number, or an interval that contains it."""
 
 
-def least(number: Number) -> Fraction:
+def lower_end(number: EnclosedNumber) -> Fraction:
     """The lower end."""
     return number.lower if isinstance(number, Enclosure) else number
 
 
-def most(number: Number) -> Fraction:
+def upper_end(number: EnclosedNumber) -> Fraction:
     """The upper end."""
     return number.upper if isinstance(number, Enclosure) else number
 
 
-def told(number: Number) -> str:
+def format_number(number: EnclosedNumber) -> str:
     """Format a number: a fraction if it is short, else decimals after ≈; the certain digits of an enclosure."""
     if isinstance(number, Enclosure):
         return str(number)
-    text = written(number)
-    return text if len(text) <= LONGEST else f"≈ {_text(_rounded(number, DIGITS))}"
+    text = format_fraction(number)
+    return text if len(text) <= MAX_FRACTION_LENGTH else f"≈ {_format_decimal(_round(number, SIGNIFICANT_DIGITS))}"
 
 
-def told_below(number: Fraction) -> str:
+def format_rounded_down(number: Fraction) -> str:
     """Format a number, rounded down to few digits."""
-    return _text(_rounded(number, DIGITS, ROUND_FLOOR))
+    return _format_decimal(_round(number, SIGNIFICANT_DIGITS, ROUND_FLOOR))
 
 
-def written(number: Fraction) -> str:
+def format_fraction(number: Fraction) -> str:
     """Format a fraction of any length; str refuses to format more than 4,300 digits."""
     parts = (number.numerator, number.denominator) if number.denominator != 1 else (number.numerator,)
     return "/".join(str(Decimal(part)) for part in parts)
 
 
-def written_ends(number: Enclosure) -> tuple[str, str]:
+def format_ends(number: Enclosure) -> tuple[str, str]:
     """The ends of an enclosure as parsable fractions; very long ones are rounded outwards to few digits."""
     ways = ((number.lower, ROUND_FLOOR), (number.upper, ROUND_CEILING))
-    lower, upper = (written(end) if _is_readable(end) else _text(_rounded(end, CERTAIN, how)) for end, how in ways)
+    lower, upper = (
+        format_fraction(end) if _is_readable(end) else _format_decimal(_round(end, EXTRA_DIGITS, how))
+        for end, how in ways
+    )
     return lower, upper
 
 
 def _is_readable(number: Fraction) -> bool:
-    return max(abs(number.numerator), number.denominator) < READABLE
+    return max(abs(number.numerator), number.denominator) < MAX_EXACT_INTEGER
 
 
-def _rounded(number: Fraction, digits: int, how: str = ROUND_HALF_EVEN) -> Fraction:
+def _round(number: Fraction, digits: int, how: str = ROUND_HALF_EVEN) -> Fraction:
     """Round a number to a number of significant digits."""
     with localcontext(prec=digits, rounding=how, Emin=MIN_EMIN, Emax=MAX_EMAX):
         return Fraction(Decimal(number.numerator) / Decimal(number.denominator))
 
 
-def _text(number: Fraction) -> str:
+def _format_decimal(number: Fraction) -> str:
     """Format a decimal fraction of few digits."""
-    with localcontext(prec=CERTAIN, Emin=MIN_EMIN, Emax=MAX_EMAX):
+    with localcontext(prec=EXTRA_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX):
         decimal = (Decimal(number.numerator) / Decimal(number.denominator)).normalize()
-        small = not decimal or -DIGITS <= decimal.adjusted() < LONGEST
+        small = not decimal or -SIGNIFICANT_DIGITS <= decimal.adjusted() < MAX_FRACTION_LENGTH
         return f"{decimal:f}" if small else f"{decimal:e}".replace("e+", "e")
 
 
-class Sight(Protocol):
+class HeadView(Protocol):
     """Activations of a head at one query position; positions count from 0."""
 
     @property
@@ -143,7 +147,7 @@ class Sight(Protocol):
         """The positions that hard attention averages; for softmax, those of maximal score."""
 
     @property
-    def gap(self) -> Number | None:
+    def gap(self) -> EnclosedNumber | None:
         """The difference between the maximal and the next best score; None if there is none."""
 
     @property
@@ -151,9 +155,9 @@ class Sight(Protocol):
         """The positions of the next best score."""
 
     @property
-    def read(self) -> Mapping[str, Number]:
+    def read(self) -> Mapping[str, EnclosedNumber]:
         """The residual stream at the query, by coordinate name."""
 
     @property
-    def added(self) -> Mapping[str, Number]:
+    def added(self) -> Mapping[str, EnclosedNumber]:
         """The output of the head, by coordinate name; includes zeros of coordinates that the head can write to."""

@@ -10,12 +10,12 @@ from fractions import Fraction
 from math import isqrt
 from typing import ClassVar
 
-from softmachine.support.polynomial import Bound
+from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.features import Feature
 
 
 @dataclass(frozen=True)
-class Table(Feature, stored_name="Table"):
+class TableFeature(Feature, stored_name="Table"):
     """A table with one number per position; 0 beyond."""
 
     title: str
@@ -29,21 +29,21 @@ class Table(Feature, stored_name="Table"):
         return self.values[i] if 0 <= i < len(self.values) else Fraction(0)
 
     @property
-    def low(self) -> Bound:
-        return Bound.of(min((Fraction(0), *self.values)))
+    def low(self) -> Polynomial:
+        return Polynomial.coerce(min((Fraction(0), *self.values)))
 
     @property
-    def high(self) -> Bound:
-        return Bound.of(max((Fraction(1), *self.values)))
+    def high(self) -> Polynomial:
+        return Polynomial.coerce(max((Fraction(1), *self.values)))
 
     @property
-    def over(self) -> str | None:
+    def denominator(self) -> str | None:
         return "1" if all(value.denominator == 1 for value in self.values) else None
 
 
 NO_ADDRESS = -1
 """Entry for a position without an address."""
-FINEST = 10_000
+MAX_BITS = 10_000
 """Maximum bits of a component."""
 
 
@@ -63,7 +63,7 @@ class AddressBit(Feature, stored_name="AddressBit"):
         address = _address(self.addresses, i)
         return 0 if address == NO_ADDRESS else 2 * (address >> self.k & 1) - 1
 
-    low: ClassVar[Bound] = Bound.of(-1)
+    low: ClassVar[Polynomial] = Polynomial.coerce(-1)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class AddressVector(Feature, stored_name="AddressVector"):
     addresses: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if self.component not in (0, 1) or not 0 <= self.bits <= FINEST:
+        if self.component not in (0, 1) or not 0 <= self.bits <= MAX_BITS:
             raise ValueError(f"an address vector has no component {self.component} of {self.bits} bits")
 
     @property
@@ -90,27 +90,27 @@ class AddressVector(Feature, stored_name="AddressVector"):
         address = _address(self.addresses, i)
         if address == NO_ADDRESS:
             return Fraction(0)
-        return Fraction(unit_vector(address, self.bits)[self.component], 1 << self.bits)
+        return Fraction(rounded_unit_vector(address, self.bits)[self.component], 1 << self.bits)
 
-    over: ClassVar[str | None] = None
+    denominator: ClassVar[str | None] = None
 
 
 def _address(addresses: tuple[int, ...], i: int) -> int:
     return addresses[i] if i < len(addresses) else NO_ADDRESS
 
 
-def unit_vector(address: int, bits: int) -> tuple[int, int]:
+def rounded_unit_vector(address: int, bits: int) -> tuple[int, int]:
     """μ(address + 1), rounded to multiples of 2^-bits, in units of 2^-bits."""
     k = address + 1
-    return _root(Fraction(1 << 2 * bits, k)), _root(Fraction((k - 1) << 2 * bits, k))
+    return _nearest_square_root(Fraction(1 << 2 * bits, k)), _nearest_square_root(Fraction((k - 1) << 2 * bits, k))
 
 
-def _root(square: Fraction) -> int:
+def _nearest_square_root(square: Fraction) -> int:
     """The integer nearest to a square root."""
     return (isqrt(4 * square.numerator // square.denominator) + 1) // 2
 
 
-class Somewhere(Feature):
+class SparseFeature(Feature):
     """A feature restricted to some positions; 0 elsewhere."""
 
     of: Feature
@@ -120,16 +120,16 @@ class Somewhere(Feature):
         return self.of.needs_length
 
     @property
-    def low(self) -> Bound:
-        return self.of.low.meet(Bound.of(0))
+    def low(self) -> Polynomial:
+        return self.of.low.lower_bound(Polynomial.coerce(0))
 
     @property
-    def high(self) -> Bound:
-        return self.of.high.join(Bound.of(0))
+    def high(self) -> Polynomial:
+        return self.of.high.upper_bound(Polynomial.coerce(0))
 
 
 @dataclass(frozen=True)
-class Shifted(Somewhere, stored_name="Shifted"):
+class OffsetFeature(SparseFeature, stored_name="Shifted"):
     """A feature of i - offset; 0 before the offset."""
 
     offset: int
@@ -142,11 +142,11 @@ class Shifted(Somewhere, stored_name="Shifted"):
     def value(self, i: int, n: int) -> Fraction:
         return Fraction(self.of.value(i - self.offset, n)) if i >= self.offset else Fraction(0)
 
-    over: ClassVar[str | None] = None
+    denominator: ClassVar[str | None] = None
 
 
 @dataclass(frozen=True)
-class InBlocks(Shifted, stored_name="InBlocks"):
+class BlockFeature(OffsetFeature, stored_name="InBlocks"):
     """A feature of the block index at the last position of each block, and of consecutive indices after the blocks.
 
     At the other positions of a block it is 0.

@@ -22,16 +22,16 @@ from hashlib import sha256
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
-from softmachine.transformer.saved_features import to_json
+from softmachine.transformer.saved_features import feature_to_json
 
-Row = tuple[tuple[int, Fraction], ...]
+SparseRow = tuple[tuple[int, Fraction], ...]
 
 
 @dataclass(frozen=True)
 class Matrix:
     """A sparse matrix of exact rationals: for each row, its non-zeros as (column, value) in order of columns."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[SparseRow, ...]
     columns: int
 
     @staticmethod
@@ -45,7 +45,7 @@ class Matrix:
         return len(self.rows), self.columns
 
     @property
-    def nonzeros(self) -> int:
+    def nonzero_count(self) -> int:
         """The number of non-zero weights."""
         return sum(map(len, self.rows))
 
@@ -123,7 +123,7 @@ class Block:
     repeats: int | Feature = 1
     name: str = ""
 
-    def count(self, length: int | None) -> int:
+    def iterations(self, length: int | None) -> int:
         """The number of iterations on an input of this length."""
         return int(self.repeats.at(0, length)) if isinstance(self.repeats, Feature) else self.repeats
 
@@ -171,12 +171,12 @@ class Transformer:
 
     def depth(self, length: int | None) -> int:
         """The number of layers applied to an input of this length, with loops unrolled."""
-        return sum(block.count(length) * len(block.layers) for block in self.blocks)
+        return sum(block.iterations(length) * len(block.layers) for block in self.blocks)
 
-    def unrolled(self, length: int | None) -> Iterator[Layer]:
+    def iterate_layers(self, length: int | None) -> Iterator[Layer]:
         """Yield the layers with loops unrolled."""
         for block in self.blocks:
-            for _ in range(block.count(length)):
+            for _ in range(block.iterations(length)):
                 yield from block.layers
 
     @property
@@ -185,12 +185,12 @@ class Transformer:
         return tuple(head for layer in self.layers for head in layer.heads)
 
     @property
-    def causal(self) -> bool:
+    def is_causal(self) -> bool:
         """Whether all masks are causal and nothing depends on the input length, so the model can decode."""
         scales = (head.weighting.scale for head in self.heads)
         lengths = [*self.features, *scales, *(block.repeats for block in self.blocks)]
         known = any(isinstance(item, Feature) and item.needs_length for item in lengths)
-        return not known and all(head.mask.causal for head in self.heads)
+        return not known and all(head.mask.is_causal for head in self.heads)
 
     @property
     def matrices(self) -> Iterator[Matrix]:
@@ -204,7 +204,7 @@ class Transformer:
         yield self.unembedding.weight
 
     @property
-    def parameters(self) -> int:
+    def parameter_count(self) -> int:
         """The number of weights and biases, zeros included."""
         biases = len(self.unembedding.bias)
         for layer in self.layers:
@@ -214,9 +214,9 @@ class Transformer:
         return biases + sum(rows * columns for rows, columns in (matrix.shape for matrix in self.matrices))
 
     @property
-    def nonzeros(self) -> int:
+    def nonzero_count(self) -> int:
         """The number of non-zero weights, without biases."""
-        return sum(matrix.nonzeros for matrix in self.matrices)
+        return sum(matrix.nonzero_count for matrix in self.matrices)
 
     @property
     def largest_weight(self) -> Fraction:
@@ -229,57 +229,59 @@ class Transformer:
         return tuple(dict.fromkeys(head.weighting for head in self.heads))
 
     @property
-    def normalised(self) -> str | None:
+    def first_normalised_unit(self) -> str | None:
         """The name of a normalised unit; None if there is none."""
         forwards = (layer.feed_forward for layer in self.layers)
         return next((forward.units[forward.norms[0][0]] for forward in forwards if forward.norms), None)
 
     @property
-    def rooted(self) -> str | None:
+    def first_group_normalised_unit(self) -> str | None:
         """The name of a unit normalised in a group, by a square root that is irrational in general; or None."""
         forwards = (layer.feed_forward for layer in self.layers)
         several = ((forward, group) for forward in forwards for group in forward.norms if len(group) > 1)
         return next((forward.units[group[0]] for forward, group in several), None)
 
-    def require_no_root(self, what: str) -> None:
+    def require_single_norms(self, reason: str) -> None:
         """Check that every norm has a single number, whose norm is its sign.
 
         Raises:
             ConstructionError: If units are normalised in a group; the message names one.
         """
-        if self.rooted is not None:
-            raise ConstructionError(f"unit {self.rooted!r} is a layer norm of several numbers, and {what}")
+        if self.first_group_normalised_unit is not None:
+            raise ConstructionError(
+                f"unit {self.first_group_normalised_unit!r} is a layer norm of several numbers, and {reason}"
+            )
 
-    def require_no_norm(self, what: str) -> None:
+    def require_no_layer_norm(self, reason: str) -> None:
         """Check that there is no layer norm.
 
         Raises:
             ConstructionError: If there is one; the message names a unit.
         """
-        if self.normalised is not None:
-            raise ConstructionError(f"unit {self.normalised!r} is a layer norm, and {what}")
+        if self.first_normalised_unit is not None:
+            raise ConstructionError(f"unit {self.first_normalised_unit!r} is a layer norm, and {reason}")
 
     @property
     def attention(self) -> str:
         """Kind of attention: "soft" if some head uses softmax, else "hard"."""
-        return "hard" if all(weighting.hard for weighting in self.weightings) else "soft"
+        return "hard" if all(weighting.is_hard for weighting in self.weightings) else "soft"
 
     def __str__(self) -> str:
-        from softmachine.transformer.diagram import board
+        from softmachine.transformer.diagram import render_diagram
 
-        return board(self)
+        return render_diagram(self)
 
     def _repr_html_(self) -> str:
-        from softmachine.transformer.diagram import board_html
+        from softmachine.transformer.diagram import render_diagram_html
 
-        return board_html(self)
+        return render_diagram_html(self)
 
 
-NAMES = ("name", "coordinates", "units")
+NAME_FIELDS = ("name", "coordinates", "units")
 """The fields that hold nothing but names."""
 
 
-def digest(transformer: Transformer) -> str:
+def compute_digest(transformer: Transformer) -> str:
     """SHA-256, in hexadecimal digits."""
     hashed = sha256()
     for part in _parts(transformer):
@@ -290,12 +292,12 @@ def digest(transformer: Transformer) -> str:
 def _parts(item: object) -> Iterator[str]:
     """The numbers of a value in a fixed order, with the length of every sequence."""
     if isinstance(item, Feature | Relation):
-        yield json.dumps(to_json(item), sort_keys=True)
+        yield json.dumps(feature_to_json(item), sort_keys=True)
     elif isinstance(item, Matrix):
         yield repr((item.columns, item.rows))
     elif is_dataclass(item):
         for part in fields(item):
-            if part.name not in NAMES:
+            if part.name not in NAME_FIELDS:
                 yield from _parts(getattr(item, part.name))
     elif isinstance(item, tuple):
         yield f"[{len(item)}]"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.engines.dense.loop_cycles import after_turns
+from softmachine.engines.dense.loop_cycles import iterate_until_cycle
 from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError
 
@@ -60,7 +60,7 @@ def counted(numbers: list[int]) -> Tensor:
 
 def test_a_loop_that_has_settled_is_left_after_a_turn_that_changed_nothing() -> None:
     turn = staying([[0.0, 0.0], [0.0, 0.0]])
-    assert (after_turns(turn, held([1e-3, 0]), TURNS).value == held([0, 0]).value).all()
+    assert (iterate_until_cycle(turn, held([1e-3, 0]), TURNS).value == held([0, 0]).value).all()
     assert len(turn.sizes) <= 3
 
 
@@ -72,14 +72,14 @@ def test_sequences_that_go_round_end_where_all_turns_would_have_led_them(turns: 
     expected = start
     for _ in range(turns):
         expected = [following[k] for k in expected]
-    ended = after_turns(permuted(following), counted(start), turns)
+    ended = iterate_until_cycle(permuted(following), counted(start), turns)
     assert ended.value[:, 0, 0].tolist() == expected
 
 
 def test_turns_of_those_that_go_round_are_few_and_each_leaves_when_it_is_known() -> None:
     following = [0, 2, 3, 4, 5, 1, *range(7, 207), 206]  # settled; a round of 5; 200 turns to settle
     turn = permuted(following)
-    ended = after_turns(turn, counted([0, 1, 6]), 10**6)
+    ended = iterate_until_cycle(turn, counted([0, 1, 6]), 10**6)
     assert ended.value[:, 0, 0].tolist() == [0, 1, 206]
     assert len(turn.sizes) <= 202
     assert turn.sizes[20:] == [1] * len(turn.sizes[20:])
@@ -88,7 +88,7 @@ def test_turns_of_those_that_go_round_are_few_and_each_leaves_when_it_is_known()
 def test_bounds_that_creep_up_are_settled_wider_and_a_turn_keeps_them() -> None:
     """The second bound becomes 3 times the first, the first a tenth of the second: only some boxes are preserved."""
     turn = staying([[0.0, 3.0], [0.1, 0.0]])
-    found = after_turns(turn, held([1e-16, 1e-16]), TURNS)
+    found = iterate_until_cycle(turn, held([1e-16, 1e-16]), TURNS)
     assert len(turn.sizes) < 40
     after = turn(found)
     assert after.error is not None
@@ -102,7 +102,7 @@ def test_a_round_of_several_turns_whose_bounds_creep_up_is_left_with_wider_ones(
         return Tensor(3 - stream.value, stream.error * 0.9 + 1e-16)
 
     counting = Counted(turn)
-    found = after_turns(counting, held([1e-16, 1e-16]), TURNS + 1)
+    found = iterate_until_cycle(counting, held([1e-16, 1e-16]), TURNS + 1)
     assert found.value.tolist() == [[[2.0, 1.0]]]
     assert len(counting.sizes) < 60
     assert found.error is not None
@@ -111,7 +111,7 @@ def test_a_round_of_several_turns_whose_bounds_creep_up_is_left_with_wider_ones(
 
 def test_bounds_that_grow_for_ever_are_followed_to_the_end() -> None:
     turn = staying([[1.5, 0.0], [0.0, 0.5]])
-    found = after_turns(turn, held([1e-16, 1e-16]), 100)
+    found = iterate_until_cycle(turn, held([1e-16, 1e-16]), 100)
     assert found.error is not None
     assert found.error[0, 0, 0] > 1e-16 * 1.5**99
 
@@ -123,7 +123,7 @@ def test_bounds_that_decide_nothing_any_more_are_not_taken() -> None:
             raise PrecisionError("in doubt")
         return Tensor(stream.value, stream.error + 1e-16)
 
-    found = after_turns(turn, held([1e-14, 0]), 20)
+    found = iterate_until_cycle(turn, held([1e-14, 0]), 20)
     assert found.error is not None
     assert found.error[0, 0] == pytest.approx([1.2e-14, 2e-15])
 
@@ -137,7 +137,7 @@ def test_a_loop_with_softmax_has_the_numbers_of_all_turns_when_it_ends(name: str
     prompts = [model.codec.prompt(model.codec.random_word(rng, 6)) for _ in range(4)]
     tokens, length = [prompt.tokens for prompt in prompts], prompts[0].length
     ended = engine.start(4, length).extend(tokens)
-    with patch.object(Pass, "_may_end", new_callable=PropertyMock, return_value=False):
+    with patch.object(Pass, "_may_stop_early", new_callable=PropertyMock, return_value=False):
         whole = engine.start(4, length).extend(tokens)
     assert (ended.value == whole.value).all()
     assert ended.error is not None
@@ -151,5 +151,5 @@ def test_a_machine_that_goes_on_and_on_is_as_after_all_turns(word: str, attentio
     letters = tuple(word.split())
     model = api.compile("subleq-rasp", attention=attention, length=9 if attention == "soft" else None)
     prompt = model.codec.prompt(letters)
-    said = DenseEngine(model.weights).answers([prompt.tokens], prompt.length)[0]
+    said = DenseEngine(model.weights).predict([prompt.tokens], prompt.length)[0]
     assert said[1:] == list(model.codec.expected(letters, 0))[1:]

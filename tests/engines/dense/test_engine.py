@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.decoding import continuation, decode
+from softmachine.engines.dense.decoding import decode, predict_teacher_forced
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import (
@@ -24,12 +24,12 @@ from softmachine.support.errors import (
     UsageError,
 )
 from softmachine.theorems.codec import Prompt
-from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
-from softmachine.transformer.features import INVERSE, Distance, Feature, I, Last, N
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax_weighting
+from softmachine.transformer.features import RECIPROCAL, Distance, Feature, I, Last, N
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 from tests.sources.transformers import CAUSAL, HARD, RandomTransformer, random_word
 
-SOFT = (softmax(), softmax(Fraction(1, 2)), softmax(INVERSE))
+SOFT = (softmax_weighting(), softmax_weighting(Fraction(1, 2)), softmax_weighting(RECIPROCAL))
 NOTHING = FeedForward(AffineMap(Matrix((), 1), ()), (), AffineMap(Matrix(((),), 0), (Fraction(0),)), ())
 
 
@@ -146,7 +146,7 @@ def test_continuation_is_what_decoding_says_step_by_step() -> None:
     decoded = list(islice(decode(engine, Prompt(("0",)), lambda _: False), 6))
     assert decoded == ["1", "0", "1", "0", "1", "0"]
     for piece in (1, 2, 100):
-        assert list(continuation(engine, Prompt(("0",)), decoded[:-1], piece)) == decoded
+        assert list(predict_teacher_forced(engine, Prompt(("0",)), decoded[:-1], piece)) == decoded
 
 
 def test_decoding_ends_with_the_token_that_stops_it() -> None:
@@ -180,7 +180,7 @@ def test_masks_say_what_is_visible_and_nothing_visible_adds_nothing(
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float64", "float32"])
 def test_softmax_with_nothing_visible_adds_nothing(arithmetic: str) -> None:
-    transformer = with_layers(Layer((head(Mask.PAST, weighting=softmax()),), NOTHING))
+    transformer = with_layers(Layer((head(Mask.PAST, weighting=softmax_weighting()),), NOTHING))
     found = DenseEngine(transformer, arithmetic).residual_stream([list("bb")])
     assert [float(Fraction(str(row[0]))) for row in found.value[0]] == [1, 2]
 
@@ -207,7 +207,7 @@ def reference(transformer: Transformer, word: list[str]) -> NDArray[np.float64]:
     x = dense(transformer.embedding)[[transformer.vocabulary.index(token) for token in word]]
     x = x + features @ dense(transformer.position_embedding)
     for block in transformer.blocks:
-        for layer in block.layers * block.count(None):
+        for layer in block.layers * block.iterations(None):
             added = np.zeros_like(x)
             for h in layer.heads:
                 scores = mapped(h.query, x) @ mapped(h.key, x).T
@@ -215,7 +215,7 @@ def reference(transformer: Transformer, word: list[str]) -> NDArray[np.float64]:
                     scores = scores + np.array([[float(h.bias.at(j, i)) for j in range(n)] for i in range(n)])
                 scale = h.weighting.scale
                 scales = [float(scale.at(i)) if isinstance(scale, Feature) else float(scale) for i in range(n)]
-                seen = np.array([[h.mask.sees(j, i) for j in range(n)] for i in range(n)])
+                seen = np.array([[h.mask.is_visible(j, i) for j in range(n)] for i in range(n)])
                 scaled = np.where(seen, scores * np.array(scales)[:, None], -np.inf)
                 scaled = scaled - np.where(seen.any(1), scaled.max(1), 0)[:, None]
                 weights = np.exp(scaled)
@@ -275,19 +275,19 @@ def test_heads_that_share_their_keys_find_what_they_find_alone() -> None:
 @pytest.mark.parametrize("arithmetic", ["exact", "float64", "float32"])
 def test_a_model_without_layers_and_features_is_its_embedding(arithmetic: str) -> None:
     engine = DenseEngine(small(), arithmetic)
-    assert engine.answers([list("aba")]) == [["0", "1", "0"]]
+    assert engine.predict([list("aba")]) == [["0", "1", "0"]]
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float64"])
 def test_an_empty_sequence_has_no_answers(arithmetic: str) -> None:
-    transformer = with_layers(Layer((head(bias=Distance()), head(weighting=softmax())), NOTHING))
+    transformer = with_layers(Layer((head(bias=Distance()), head(weighting=softmax_weighting())), NOTHING))
     for model in (
         small(),
         transformer,
         replace(transformer, features=(I,), position_embedding=matrix([[1]])),
     ):
-        assert DenseEngine(model, arithmetic).answers([[]]) == [[]]
-        assert DenseEngine(model, arithmetic).answers([]) == []
+        assert DenseEngine(model, arithmetic).predict([[]]) == [[]]
+        assert DenseEngine(model, arithmetic).predict([]) == []
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float64"])
@@ -317,12 +317,12 @@ def test_features_of_the_length_are_computed_for_any_number_of_positions() -> No
 
 def test_an_unknown_token_is_an_input_error() -> None:
     with pytest.raises(InputError, match="'z' is not a token of 'small'"):
-        DenseEngine(small()).answers([["a", "z"]])
+        DenseEngine(small()).predict([["a", "z"]])
 
 
 def test_the_sequences_of_a_batch_have_the_same_length() -> None:
     with pytest.raises(UsageError, match="same length"):
-        DenseEngine(small()).answers([["a"], ["a", "b"]])
+        DenseEngine(small()).predict([["a"], ["a", "b"]])
 
 
 @pytest.mark.parametrize(("batch", "given"), [(2, 1), (1, 2), (2, 3)])
@@ -359,15 +359,15 @@ def test_equal_logits_are_ambiguous(arithmetic: str) -> None:
         outputs=("x", "y", "z"),
     )
     with pytest.raises(AmbiguousTokenError, match="at position 1 the next token is undecided among 'x', 'z'"):
-        DenseEngine(model, arithmetic).answers([["c", "b"]])
+        DenseEngine(model, arithmetic).predict([["c", "b"]])
 
 
 @pytest.mark.parametrize("arithmetic", ["float64", "float32"])
 def test_logits_that_may_be_equal_are_a_matter_of_precision(arithmetic: str) -> None:
     model = small(unembedding=affine([[Fraction(1, 3)], [Fraction(1, 3)]], [0, Fraction(1, 10**40)]))
     with pytest.raises(PrecisionError, match="cannot distinguish the logits"):
-        DenseEngine(model, arithmetic).answers([["b"]])
-    assert DenseEngine(model, "exact").answers([["b"]]) == [["1"]]
+        DenseEngine(model, arithmetic).predict([["b"]])
+    assert DenseEngine(model, "exact").predict([["b"]]) == [["1"]]
 
 
 def test_a_choice_that_a_format_cannot_make_says_which_head_and_where() -> None:
@@ -378,15 +378,15 @@ def test_a_choice_that_a_format_cannot_make_says_which_head_and_where() -> None:
     with pytest.raises(
         PrecisionError, match=r"head 'h' at position 1 cannot choose between the positions 0, 1: float64"
     ):
-        DenseEngine(model).answers([["a", "b"]])
+        DenseEngine(model).predict([["a", "b"]])
 
 
 def test_a_step_at_a_doubtful_zero_says_where() -> None:
     forward = FeedForward(affine([[3]], [-1]), ("step",), AffineMap(matrix([[1]]), (Fraction(0),)), ("sign",))
     model = replace(with_layers(Layer((), forward)), embedding=matrix([[0], [Fraction(1, 3)]]))
-    assert DenseEngine(model, "exact").answers([["b"]]) == [["1"]]
+    assert DenseEngine(model, "exact").predict([["b"]]) == [["1"]]
     with pytest.raises(PrecisionError, match="at position 2: the sign of a step's argument is undecided"):
-        DenseEngine(model).answers([["a", "a", "b"]])
+        DenseEngine(model).predict([["a", "a", "b"]])
 
 
 def test_a_number_that_leaves_the_range_of_its_format_stops_the_run() -> None:
@@ -397,10 +397,10 @@ def test_a_number_that_leaves_the_range_of_its_format_stops_the_run() -> None:
         for arithmetic in ("float32", "float64"):
             engine = DenseEngine(model, arithmetic)
             if arithmetic in reached:
-                assert engine.answers([["b"]]) == [["1"]]
+                assert engine.predict([["b"]]) == [["1"]]
             else:
                 with pytest.raises(PrecisionError, match=f"a number is outside the range of {arithmetic}"):
-                    engine.answers([["b"]])
+                    engine.predict([["b"]])
 
 
 def test_an_unknown_arithmetic_is_refused_with_the_known_ones() -> None:
@@ -415,7 +415,7 @@ def test_random_models_with_any_weighting_end_in_the_same_numbers_or_in_our_erro
         answers = []
         for arithmetic in ("exact", "float64"):
             with contextlib.suppress(SoftmachineError):
-                answers.append(DenseEngine(transformer, arithmetic).answers([random_word(seed, 1 + seed % 5)]))
+                answers.append(DenseEngine(transformer, arithmetic).predict([random_word(seed, 1 + seed % 5)]))
         assert all(answer == answers[0] for answer in answers)
         answered += len(answers)
     assert answered > 200

@@ -17,29 +17,29 @@ from numpy.typing import NDArray
 import softmachine as sm
 from softmachine.engines.dense import attention, incremental_attention, kv_cache
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.incremental_attention import Asked, Kinds, Picks
-from softmachine.engines.numerics import Tensor, UndecidedError, arithmetic
+from softmachine.engines.dense.incremental_attention import IncrementalArgmax, KeySelection, RowClasses
+from softmachine.engines.numerics import Tensor, UndecidedError, find_arithmetic
 from softmachine.engines.numerics.base import Array
 from softmachine.engines.numerics.float import Float
 from softmachine.languages.circuit import evaluate, multiplier
 from softmachine.support.errors import PrecisionError
 from softmachine.testing.circuit import random_circuit
-from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.attention import AttentionKind, Mask
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import RandomTransformer
 
 NEVER, ALWAYS = 1 << 60, 1
-CHOICES = (Choice.AVERAGE, Choice.LEFTMOST, Choice.RIGHTMOST)
+CHOICES = (AttentionKind.AVERAGE, AttentionKind.LEFTMOST, AttentionKind.RIGHTMOST)
 
 
 @contextmanager
 def from_positions(count: int, scores: int = 1) -> Iterator[None]:
     """Set the number of positions from which rows are deduplicated, and the number of scores per chunk."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention, "MANY", count)
-        patch.setattr(kv_cache, "FEWEST_ROWS", count)
-        patch.setattr(incremental_attention, "MOST_SCORES", scores)
-        patch.setattr(incremental_attention, "QUERIES", 5)
+        patch.setattr(attention, "MIN_DEDUPLICATED_POSITIONS", count)
+        patch.setattr(kv_cache, "MIN_REUSED_POSITIONS", count)
+        patch.setattr(incremental_attention, "MAX_SCORES", scores)
+        patch.setattr(incremental_attention, "MIN_QUERIES", 5)
         yield
 
 
@@ -115,16 +115,16 @@ class Counting(Float):
         super().__init__()
         self.scores = 0
 
-    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+    def exact_scores(self, query: Tensor, key: Tensor) -> Array | None:
         self.scores += query.shape[1] * key.shape[1]
-        return super().certain_scores(query, key)
+        return super().exact_scores(query, key)
 
 
 def test_few_scores_are_computed_when_few_keys_change() -> None:
-    numbers, asked, chooser = Counting(), Asked(looped=True), np.random.default_rng(1)
+    numbers, asked, chooser = Counting(), IncrementalArgmax(looped=True), np.random.default_rng(1)
     query, key = (_floats(chooser.integers(-3, 4, (1, 200, 3))) for _ in range(2))
     for _ in range(10):
-        asked.found(numbers, query, key)
+        asked.find(numbers, query, key)
         value = key.value.copy()
         value[0, chooser.integers(200, size=2)] = 0
         key = _floats(value)
@@ -133,25 +133,25 @@ def test_few_scores_are_computed_when_few_keys_change() -> None:
 
 def test_who_was_content_with_less_before_need_not_ask_all_keys_again() -> None:
     """The best key alternates: the second time it gets worse, only its own scores are recomputed."""
-    numbers, asked = Counting(), Asked(looped=True)
+    numbers, asked = Counting(), IncrementalArgmax(looped=True)
     query = _floats(np.arange(1, 301).reshape(1, 300, 1))
     counts = []
     for best in (0, 9, 0, 9, 0):
         value = np.arange(300).reshape(1, 300, 1) % 7
         value[0, 5] = best
         before = numbers.scores
-        _, picks = asked.found(numbers, query, _floats(value))
+        _, picks = asked.find(numbers, query, _floats(value))
         assert picks.counts.tolist() == [1 if best else 42] * 300
         counts.append(numbers.scores - before)
     assert counts[1:] == [300] * 4
 
 
 def test_who_has_no_key_left_asks_all_again() -> None:
-    numbers, asked = Counting(), Asked(looped=True)
+    numbers, asked = Counting(), IncrementalArgmax(looped=True)
     query = _floats(np.arange(1, 301).reshape(1, 300, 1))
-    asked.found(numbers, query, _floats(np.where(np.arange(300) == 5, 400, np.arange(300)).reshape(1, 300, 1)))
+    asked.find(numbers, query, _floats(np.where(np.arange(300) == 5, 400, np.arange(300)).reshape(1, 300, 1)))
     before = numbers.scores
-    _, picks = asked.found(numbers, query, _floats(np.arange(300).reshape(1, 300, 1)))
+    _, picks = asked.find(numbers, query, _floats(np.arange(300).reshape(1, 300, 1)))
     assert set(picks.keys) == {299}
     assert numbers.scores - before == 300 + 300 * 300
 
@@ -160,28 +160,28 @@ def test_who_has_no_key_left_asks_all_again() -> None:
 @given(st.integers(0, 10**6), st.sampled_from(["float64", "float32", "fixed:4"]), st.sampled_from([0, 60, 999]))
 def test_turn_after_turn_the_best_keys_are_picked(seed: int, name: str, most_near: int) -> None:
     """Some keys change in each iteration, queries rarely, and some numbers are not integers, hence inexact."""
-    chooser, numbers, asked = np.random.default_rng(seed), arithmetic(name), Asked(looped=True)
+    chooser, numbers, asked = np.random.default_rng(seed), find_arithmetic(name), IncrementalArgmax(looped=True)
     unit, width = Fraction(str(chooser.choice(["1", "1/2", "1/10"]))), int(chooser.integers(4))
 
     def drawn(count: int) -> NDArray[np.int64]:
         return chooser.integers(-2, 3, (count, width))
 
     def tensor(rows: NDArray[np.int64]) -> Tensor:
-        found = numbers.numbers([[unit * int(number) for number in row] for row in rows])[None]
+        found = numbers.convert([[unit * int(number) for number in row] for row in rows])[None]
         return Tensor(found.value, None if found.error is None else np.zeros(found.shape))
 
     query, key, visible = drawn(40), drawn(40), np.ones((40, 40), dtype=bool)
     with from_positions(ALWAYS), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(incremental_attention, "MOST_NEAR", most_near)
+        patch.setattr(incremental_attention, "MAX_KEPT_PAIRS", most_near)
         for _ in range(8):
             try:
-                right = numbers.choose(tensor(query), tensor(key), None, visible, Choice.AVERAGE)[0]
+                right = numbers.select_keys(tensor(query), tensor(key), None, visible, AttentionKind.AVERAGE)[0]
             except UndecidedError:
                 with pytest.raises(UndecidedError):
-                    asked.found(numbers, tensor(query), tensor(key))
+                    asked.find(numbers, tensor(query), tensor(key))
             else:
-                kinds, picks = asked.found(numbers, tensor(query), tensor(key))
-                assert (picks.flags(40)[kinds.of] == right).all()
+                kinds, picks = asked.find(numbers, tensor(query), tensor(key))
+                assert (picks.to_mask(40)[kinds.class_of] == right).all()
             some = chooser.integers(40, size=chooser.integers(0, 12))
             key[some] = drawn(len(some))
             if chooser.random() < 0.1:
@@ -195,26 +195,26 @@ def test_means_of_picks_are_means_of_flags(seed: int) -> None:
     flags = chooser.random((7, 90)) < chooser.choice([0.02, 0.5, 0.99])
     flags[:, 3] |= ~flags.any(axis=1)
     query, key = np.nonzero(flags)
-    picks = Picks.of(query, key, 7)
+    picks = KeySelection.from_pairs(query, key, 7)
     value = _floats(chooser.integers(-3, 4, (2, 90, 3)))
-    numbers = arithmetic("float64")
+    numbers = find_arithmetic("float64")
     for choice in CHOICES:
         chosen = flags.copy()
-        if choice is not Choice.AVERAGE:
+        if choice is not AttentionKind.AVERAGE:
             chosen[:] = False
-            ends = [np.flatnonzero(row)[0 if choice is Choice.LEFTMOST else -1] for row in flags]
+            ends = [np.flatnonzero(row)[0 if choice is AttentionKind.LEFTMOST else -1] for row in flags]
             chosen[np.arange(7), ends] = True
-        found = picks.one(choice).mean(numbers, value)
-        assert (found.value == numbers.mean(chosen[None], value).value).all()
+        found = picks.break_ties(choice).mean(numbers, value)
+        assert (found.value == numbers.average(chosen[None], value).value).all()
 
 
 def test_rows_of_one_kind_are_equal_and_others_are_not() -> None:
     rows = _floats(np.random.default_rng(0).integers(0, 2, (1, 300, 5)))
-    kinds = Kinds.among(rows)
-    assert (rows.value[0, kinds.first][kinds.of] == rows.value[0]).all()
+    kinds = RowClasses.of_rows(rows)
+    assert (rows.value[0, kinds.first][kinds.class_of] == rows.value[0]).all()
     assert len(np.unique(rows.value[0], axis=0)) == len(kinds.first)
     wrong = Tensor(rows.value, np.arange(1500.0).reshape(1, 300, 5))
-    assert len(Kinds.among(wrong).first) == 300
+    assert len(RowClasses.of_rows(wrong).first) == 300
 
 
 def test_who_cannot_choose_says_where_and_between_which() -> None:

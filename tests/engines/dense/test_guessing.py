@@ -12,7 +12,7 @@ import pytest
 import softmachine as sm
 from softmachine.engines.dense import decoding
 from softmachine.engines.dense.decoding import decode, decode_segments
-from softmachine.engines.dense.draft_model import PlainWeights
+from softmachine.engines.dense.draft_model import DraftModelWeights
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError, SoftmachineError
@@ -26,7 +26,7 @@ BUSY_BEAVER = sm.compile("busy-beaver-3").weights
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Speculation starts at the first token."""
-    monkeypatch.setattr(decoding, "_FROM", 0)
+    monkeypatch.setattr(decoding, "_MIN_DECODED", 0)
 
 
 def said(engine: DenseEngine, word: Sequence[str], count: int, stops: Callable[[str], bool] | None = None) -> list[str]:
@@ -45,7 +45,7 @@ def one_by_one(engine: DenseEngine, word: Sequence[str], count: int) -> list[str
     new = list(word)
     try:
         for _ in range(count):
-            new = run.says(new)
+            new = run.predict(new)
             tokens += new
     except SoftmachineError as error:
         tokens.append(str(error))
@@ -73,7 +73,7 @@ def test_random_decoders_say_the_same_with_guesses_and_without(arithmetic: str) 
 @pytest.mark.parametrize("wrong", ["busy-beaver-3", "busy-beaver-2", "palindrome"])
 def test_wrong_guesses_do_no_harm(wrong: str) -> None:
     engine = DenseEngine(BUSY_BEAVER)
-    vars(engine)["plain"] = PlainWeights(sm.compile(wrong).weights)
+    vars(engine)["plain"] = DraftModelWeights(sm.compile(wrong).weights)
     assert said(engine, ["BOS"], 22) == one_by_one(engine, ["BOS"], 22)
 
 
@@ -104,7 +104,7 @@ def test_segments_go_on_with_as_many_guesses(monkeypatch: pytest.MonkeyPatch) ->
     codec, engine = model.codec, DenseEngine(model.weights)
     assert isinstance(codec, SegmentedCodec)
     pieces = pieces_read(engine, monkeypatch)
-    marks = codec.stops, codec.segment_begins, codec.segment_ends
+    marks = codec.is_stop_token, codec.begins_segment, codec.ends_segment
     found = [said.token for said in islice(decode_segments(engine, codec.prompt(""), *marks), 300)]
     expected = [token for _, tokens in codec.expected_segments("", 400) for token in tokens]
     assert found == expected[:300]

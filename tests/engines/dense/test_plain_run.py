@@ -12,15 +12,21 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.dense.decoding import decode
-from softmachine.engines.dense.draft_model import PlainRun, PlainWeights
+from softmachine.engines.dense.draft_model import DraftModelPass, DraftModelWeights
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.support.errors import InputError, SoftmachineError
-from softmachine.transformer.attention import softmax
-from softmachine.transformer.features import NEXT
+from softmachine.transformer.attention import softmax_weighting
+from softmachine.transformer.features import I_PLUS_ONE
 from softmachine.transformer.weights import FeedForward, Transformer
 from tests.sources.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word
 
-ANY = (*HARD, softmax(), softmax(Fraction(1, 2)), softmax(NEXT * 3), softmax(5000))
+ANY = (
+    *HARD,
+    softmax_weighting(),
+    softmax_weighting(Fraction(1, 2)),
+    softmax_weighting(I_PLUS_ONE * 3),
+    softmax_weighting(5000),
+)
 
 
 def drawn(seed: int) -> Transformer:
@@ -46,7 +52,7 @@ def drawn(seed: int) -> Transformer:
 
 def streams(model: Transformer, word: list[str], pieces: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The residual streams of both at the last position of each chunk."""
-    run, plain = DenseEngine(model, "float64:plain").start(), PlainRun(PlainWeights(model))
+    run, plain = DenseEngine(model, "float64:plain").start(), DraftModelPass(DraftModelWeights(model))
     start = 0
     for size in pieces:
         piece = word[start : start + size]
@@ -64,10 +70,10 @@ def test_streams_are_those_of_the_dense_engine_in_plain_floats(pieces: list[int]
 
 def test_it_says_what_the_dense_engine_says_over_many_pieces_of_positions() -> None:
     model = sm.soften("binary-counter", length=60)[0]
-    run, tokens = PlainRun(PlainWeights(model.weights)), []
+    run, tokens = DraftModelPass(DraftModelWeights(model.weights)), []
     new = list(model.codec.prompt("").tokens)
     for _ in range(300):
-        new = [run.says(new)]
+        new = [run.predict(new)]
         tokens += new
     expected = islice(decode(DenseEngine(model.weights), model.codec.prompt(""), lambda _: False), 300)
     assert tokens == list(expected)
@@ -76,11 +82,14 @@ def test_it_says_what_the_dense_engine_says_over_many_pieces_of_positions() -> N
 def test_a_long_prompt_is_read_in_pieces() -> None:
     model = sm.compile("palindrome")
     prompt = model.codec.prompt("ab" * 150).tokens
-    assert PlainRun(PlainWeights(model.weights)).says(prompt) == DenseEngine(model.weights).start().says(prompt)[0]
+    assert (
+        DraftModelPass(DraftModelWeights(model.weights)).predict(prompt)
+        == DenseEngine(model.weights).start().predict(prompt)[0]
+    )
 
 
 def test_what_cannot_be_read_is_an_error_that_guessing_knows() -> None:
-    run = PlainRun(PlainWeights(sm.compile("palindrome").weights))
+    run = DraftModelPass(DraftModelWeights(sm.compile("palindrome").weights))
     with pytest.raises(InputError, match="'neither' is not an input token") as caught:
-        run.says(["neither"])
+        run.predict(["neither"])
     assert isinstance(caught.value, SoftmachineError)

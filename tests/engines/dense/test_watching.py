@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.dense.attention import Search
+from softmachine.engines.dense.attention import AttentionRecord
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.hooks import Where
+from softmachine.engines.dense.hooks import LayerIndex
 from softmachine.engines.numerics import Tensor
 
 
@@ -23,13 +23,13 @@ class Log:
     def embedded(self, stream: Tensor, positions: range) -> None:
         self.told.append(("embedded", (stream.value, positions)))
 
-    def searched(self, group: int, search: Search) -> None:
+    def searched(self, group: int, search: AttentionRecord) -> None:
         self.told.append(("searched", (group, search)))
 
-    def attended(self, where: Where, stream: Tensor, positions: range) -> None:
+    def attended(self, where: LayerIndex, stream: Tensor, positions: range) -> None:
         self.told.append(("attended", (where, stream.value, positions)))
 
-    def fed_forward(self, where: Where, stream: Tensor, positions: range) -> None:
+    def fed_forward(self, where: LayerIndex, stream: Tensor, positions: range) -> None:
         self.told.append(("fed forward", (where, stream.value, positions)))
 
 
@@ -45,15 +45,15 @@ def test_a_position_can_be_computed_again_and_nothing_is_forgotten(source: str, 
     reading = engine.start()
     reading.extend([tokens[:-1]])
     for position in (3, 0, len(tokens) - 2):
-        assert np.array_equal(reading.again(tokens, position).value[0, 0], whole[0, position])
-        assert reading.read == len(tokens) - 1
+        assert np.array_equal(reading.recompute(tokens, position).value[0, 0], whole[0, position])
+        assert reading.tokens_read == len(tokens) - 1
     assert np.array_equal(reading.extend([tokens[-1:]]).value[0, 0], whole[0, -1])
 
 
 def test_every_sublayer_is_shown_in_order() -> None:
     engine, tokens = context("palindrome", "ab")
     reading, log = engine.start(), Log()
-    reading.watcher = log
+    reading.hook = log
     last = reading.extend([tokens])
     kinds = [kind for kind, _ in log.told]
     assert kinds[0] == "embedded"
@@ -69,5 +69,5 @@ def test_every_sublayer_is_shown_in_order() -> None:
 def test_nobody_who_watches_changes_anything() -> None:
     engine, tokens = context("palindrome", "abba")
     alone, watched = engine.start(), engine.start()
-    watched.watcher = Log()
+    watched.hook = Log()
     assert np.array_equal(alone.extend([tokens]).value, watched.extend([tokens]).value)

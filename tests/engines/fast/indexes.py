@@ -18,7 +18,7 @@ from softmachine.engines.fast.indexes.arrays import KeyGroups
 
 def kernel_of(module: ModuleType, name: str, *, plain: bool) -> Callable[..., Any]:
     """A kernel as plain Python, or as machine code."""
-    return cast(Callable[..., Any], code_cache.plain_names(vars(module))[name]) if plain else _compiled(module, name)
+    return cast(Callable[..., Any], code_cache.without_numba(vars(module))[name]) if plain else _compiled(module, name)
 
 
 @cache
@@ -28,7 +28,7 @@ def _compiled(module: ModuleType, name: str) -> Callable[..., Any]:
     text = f"from {module.__name__} import {name}\n\n\ndef advance({parameters}, found):\n"
     inserts = name.startswith("insert")
     text += f"    {'found[0]' if inserts else 'found[0], found[1]'} = {name}({parameters})\n"
-    advance, found = code_cache.compiled(text), np.zeros(2, dtype=np.int64)
+    advance, found = code_cache.compile_code(text), np.zeros(2, dtype=np.int64)
 
     def call(*arguments: Any) -> Any:
         advance(*arguments, found)
@@ -58,7 +58,7 @@ class Index:
         plain: bool = False,
     ) -> None:
         self.storage = KeyGroups("h", row, "head", components * (2 if fractional_keys else 1), components)
-        self.arrays = self.storage.fresh(64)
+        self.arrays = self.storage.allocate(64)
         self.fractional_keys, self.fractions = fractional_keys, fractions
         self.count = 0
         self._insert, self._search = (
@@ -71,9 +71,9 @@ class Index:
             arguments = (np.array(key), np.array(value), self.count, self.fractions)
             found = self._insert(*self.arrays[:6], *arguments)
             if found == groups.FULL:
-                self.arrays = self.storage.larger(self.arrays)
+                self.arrays = self.storage.enlarge(self.arrays)
                 found = self._insert(*self.arrays[:6], *arguments)
-            assert found == groups.FITS
+            assert found == groups.OK
         self.count += 1
 
     def search(self, query: Sequence[int], time: int, choice: int) -> tuple[int, bool, list[int]]:

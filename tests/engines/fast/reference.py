@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.compiler.model import Model
-from softmachine.languages.turing import Action, Tape
+from softmachine.languages.turing import Action, TapeConvention
 from softmachine.theorems.turing.average_hard.codec import TuringCodec
 
 MOVES = {"L": -1, "S": 0, "R": 1}
@@ -35,7 +35,7 @@ def expected_codes(model: Model, steps: int, reach: int = 1 << 21) -> NDArray[An
     assert isinstance(codec, TuringCodec)
     machine = codec.machine
     assert machine.tapes == 1
-    assert machine.tape is Tape.TWO_WAY
+    assert machine.tape is TapeConvention.TWO_WAY
     states, symbols = list(machine.states), [machine.blank, *(s for s in machine.symbols if s != machine.blank)]
     number = model.weights.token_index
     size = len(model.weights.vocabulary)

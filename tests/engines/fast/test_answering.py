@@ -10,7 +10,7 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.fast.engine import FastPass
-from softmachine.engines.run import Running
+from softmachine.engines.run import RunSession
 from softmachine.support.errors import PrecisionError, UsageError
 
 LONG = 30_000
@@ -51,8 +51,8 @@ def test_an_empty_input_is_answered(model: Model, uncompiled: None) -> None:
 
 @pytest.mark.parametrize("length", [0, 150, 300])
 def test_a_short_input_is_answered_once_and_by_the_dense_engine(length: int) -> None:
-    running = Running(sm.compile("dyck-1-crasp"), "(" * length)
-    pieces = list(running.pieces())
+    running = RunSession(sm.compile("dyck-1-crasp"), "(" * length)
+    pieces = list(running.chunks())
     assert [len(piece) for piece in pieces] == [length + 1]
     assert running.engine == "dense"
 
@@ -61,7 +61,7 @@ def test_a_model_that_exceeds_the_range_runs_on_the_dense_engine(monkeypatch: py
     def fails(run: FastPass, limit: int) -> bool:
         raise PrecisionError("too large")
 
-    monkeypatch.setattr(FastPass, "go", fails)
+    monkeypatch.setattr(FastPass, "run_until", fails)
     run = sm.run("dyck-1-crasp", "(" * 2500)
     assert run.engine == "dense"
     assert len(run.tokens) == 2501
@@ -69,8 +69,8 @@ def test_a_model_that_exceeds_the_range_runs_on_the_dense_engine(monkeypatch: py
 
 
 def test_answers_are_audited(model: Model, uncompiled: None) -> None:
-    running = Running(model, "abba", engine="fast")
-    list(running.pieces())
+    running = RunSession(model, "abba", engine="fast")
+    list(running.chunks())
     found = running.audit(3)
     assert found.holds
     assert (len(found.steps), found.positions) == (3, 5)
@@ -78,13 +78,13 @@ def test_answers_are_audited(model: Model, uncompiled: None) -> None:
 
 def test_answers_are_verified(model: Model, uncompiled: None) -> None:
     run = sm.run(model, "abba", engine="fast", verify=True)
-    assert (run.verified, run.difference) == (4, None), "there is no answer at the start"
+    assert (run.verified_count, run.difference) == (4, None), "there is no answer at the start"
 
 
 @pytest.mark.parametrize("option", ["checkpoint", "resume"])
 def test_there_is_no_run_to_save(model: Model, option: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="answers in one pass: there is no run to save"):
-        Running(model, "abba", **{option: tmp_path / "run"})  # type: ignore[arg-type]
+        RunSession(model, "abba", **{option: tmp_path / "run"})  # type: ignore[arg-type]
 
 
 def test_bidirectional_models_run_on_the_dense_engine() -> None:

@@ -10,14 +10,23 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.fast import Audit, Declined, FastEngine, FastPass, audit
-from softmachine.engines.fast.analysis.flow import Retrieved
-from softmachine.engines.fast.audit import read_again
-from softmachine.engines.fast.exact_attention import Block, Name, OfAtom, OfPosition, OfToken, Question, Search, Sum
-from softmachine.engines.run import Running
+from softmachine.engines.fast import Audit, FastEngine, FastPass, UnsupportedModel, audit
+from softmachine.engines.fast.analysis.flow import RetrievedAtom
+from softmachine.engines.fast.audit import replay
+from softmachine.engines.fast.exact_attention import (
+    AtomColumn,
+    ColumnName,
+    ColumnSum,
+    ExactQuery,
+    FeatureColumn,
+    HeadSearch,
+    PositionBlock,
+    TokenColumn,
+)
+from softmachine.engines.run import RunSession
 from softmachine.support.errors import AmbiguousTokenError
-from softmachine.transformer.attention import Choice
-from softmachine.transformer.features import I_SQUARED, INVERSE, I
+from softmachine.transformer.attention import AttentionKind
+from softmachine.transformer.features import I_SQUARED, RECIPROCAL, I
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 
 MODEL = sm.compile("busy-beaver-5")
@@ -26,15 +35,15 @@ MODEL = sm.compile("busy-beaver-5")
 @pytest.fixture
 def run() -> FastPass:
     started = FastEngine(MODEL.weights, plain=True).start(MODEL.codec.prompt("").tokens)
-    started.go(120)
+    started.run_until(120)
     return started
 
 
 def test_steps_are_drawn_from_all_positions_by_a_seed(run: FastPass) -> None:
     whole = audit(run, 10**6, seed=1)
-    assert whole.steps == tuple(run.spoken)
-    assert (whole.positions, whole.seed, whole.holds) == (len(run.spoken), 1, True)
-    assert f"{len(run.spoken)} of {len(run.spoken)} steps (seed 1)" in str(whole)
+    assert whole.steps == tuple(run.output_positions)
+    assert (whole.positions, whole.seed, whole.holds) == (len(run.output_positions), 1, True)
+    assert f"{len(run.output_positions)} of {len(run.output_positions)} steps (seed 1)" in str(whole)
     assert audit(run, 5, seed=2).steps == audit(run, 5, seed=2).steps != audit(run, 5, seed=3).steps
 
 
@@ -43,7 +52,7 @@ def test_steps_beyond_the_first_blocks_are_recomputed(run: FastPass, monkeypatch
     whole = audit(run, 10**6)
     monkeypatch.setitem(audit.__globals__, "BLOCK", 7)
     assert audit(run, 10**6) == whole
-    run.tokens.put(110, (run.tokens[110] + 1) % len(MODEL.weights.vocabulary))
+    run.tokens.write(110, (run.tokens[110] + 1) % len(MODEL.weights.vocabulary))
     assert 109 in {difference.position for difference in audit(run, 10**6).differences}
 
 
@@ -58,20 +67,20 @@ def test_audits_in_blocks_agree_on_random_transformers(
     transformer = replace(transformer, outputs=("a", "b", "c", "d")[: len(transformer.outputs)])
     try:
         started = FastEngine(transformer, plain=True, tables=tables).start(random_word(seed, 6), "d".__eq__)
-        started.go(20)
-    except (AmbiguousTokenError, Declined):
+        started.run_until(20)
+    except (AmbiguousTokenError, UnsupportedModel):
         return
     assert audit(started, 20, seed=seed).holds
-    last = started.known - 1
-    started.tokens.put(last, (started.tokens[last] + 1) % len(transformer.vocabulary))
+    last = started.token_count - 1
+    started.tokens.write(last, (started.tokens[last] + 1) % len(transformer.vocabulary))
     wrong = {difference.position for difference in audit(started, 20, seed=seed).differences}
-    assert last - 1 in wrong or last < started.prompt
+    assert last - 1 in wrong or last < started.prompt_length
 
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("theorem", ["turing-average-hard", "turing-average-hard-summary"])
 def test_a_run_that_ended_is_audited_to_its_end(theorem: str) -> None:
-    running = Running(sm.compile("busy-beaver-3", theorem=theorem), "", engine="fast")
+    running = RunSession(sm.compile("busy-beaver-3", theorem=theorem), "", engine="fast")
     output = list(running)
     found = running.audit(10**6)
     assert isinstance(found, Audit)
@@ -82,7 +91,7 @@ def test_a_run_that_ended_is_audited_to_its_end(theorem: str) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_an_audit_stays_within_the_limit_of_steps() -> None:
-    running = Running(MODEL, "", engine="fast", max_steps=30)
+    running = RunSession(MODEL, "", engine="fast", max_steps=30)
     list(running)
     found = running.audit(10**6)
     assert found.positions == len(running.tokens)
@@ -90,15 +99,15 @@ def test_an_audit_stays_within_the_limit_of_steps() -> None:
 
 def test_a_change_of_plan_during_a_replay_restarts_it(run: FastPass) -> None:
     """Another plan means other code; the numbers recorded before must come out the same."""
-    atoms = [number for number, atom in enumerate(run.engine.flow.atoms) if isinstance(atom, Retrieved)][:2]
-    whole = read_again(run.engine, run.tokens, 50, atoms, 16)
+    atoms = [number for number, atom in enumerate(run.engine.flow.atoms) if isinstance(atom, RetrievedAtom)][:2]
+    whole = replay(run.engine, run.tokens, 50, atoms, 16)
     before = [part.record.copy() for part in whole if part.record is not None]
     parts = []
-    for number, part in enumerate(read_again(run.engine, run.tokens, 50, atoms, 16)):
+    for number, part in enumerate(replay(run.engine, run.tokens, 50, atoms, 16)):
         assert part.record is not None
         parts.append(part.record.copy())
         if number == 1:
-            run.engine.assume_less(frozenset({"last write"}), frozenset())
+            run.engine.set_assumptions(frozenset({"last write"}), frozenset())
     for old, new in zip(before, parts, strict=True):
         assert [Fraction(*map(int, pair)) for pair in old.reshape(-1, 2)] == [
             Fraction(*map(int, pair)) for pair in new.reshape(-1, 2)
@@ -116,34 +125,42 @@ class Case:
         pairs = [(chance.randint(-large, large), chance.choice(over)) for _ in range(size)]
         self.record = np.array(pairs, dtype=np.int64)
         repeated = [Fraction(chance.randint(-large, large), chance.choice([1, 5])) for _ in range(4)]
-        self.token, self.atom = OfToken(repeated), OfAtom(7)
-        names: list[Name] = [self.token, self.atom, OfPosition(I), OfPosition(I_SQUARED), OfPosition(INVERSE)]
+        self.token, self.atom = TokenColumn(repeated), AtomColumn(7)
+        names: list[ColumnName] = [
+            self.token,
+            self.atom,
+            FeatureColumn(I),
+            FeatureColumn(I_SQUARED),
+            FeatureColumn(RECIPROCAL),
+        ]
         some = chance.sample(names, chance.randint(0, 3))
         weights = {name: Fraction(chance.randint(-large, large), chance.choice([1, 7])) for name in some}
-        self.score = Sum({name: weight for name, weight in weights.items() if weight}, Fraction(1, 3))
-        self.values = [Sum({name: Fraction(2, 3)}, Fraction(1)) for name in names]
-        self.choice = chance.choice([Choice.AVERAGE, Choice.LEFTMOST, Choice.RIGHTMOST])
+        self.score = ColumnSum({name: weight for name, weight in weights.items() if weight}, Fraction(1, 3))
+        self.values = [ColumnSum({name: Fraction(2, 3)}, Fraction(1)) for name in names]
+        self.choice = chance.choice([AttentionKind.AVERAGE, AttentionKind.LEFTMOST, AttentionKind.RIGHTMOST])
         self.position = chance.randint(1, size)
 
-    def blocks(self, size: int) -> list[Block]:
+    def blocks(self, size: int) -> list[PositionBlock]:
         starts = range(0, len(self.tokens), size)
-        return [Block(k, self.tokens[k : k + size], self.record[k : k + size], {7: 0}) for k in starts]
+        return [PositionBlock(k, self.tokens[k : k + size], self.record[k : k + size], {7: 0}) for k in starts]
 
-    def number(self, part: Sum, j: int) -> Fraction:
+    def number(self, part: ColumnSum, j: int) -> Fraction:
         """A sum at a position, by definition."""
-        known: dict[Name, Fraction] = {
+        known: dict[ColumnName, Fraction] = {
             self.token: self.token.values[self.tokens[j]],
             self.atom: Fraction(*map(int, self.record[j])),
-            OfPosition(I): Fraction(j),
-            OfPosition(I_SQUARED): Fraction(j * j),
-            OfPosition(INVERSE): Fraction(1, j + 1),
+            FeatureColumn(I): Fraction(j),
+            FeatureColumn(I_SQUARED): Fraction(j * j),
+            FeatureColumn(RECIPROCAL): Fraction(1, j + 1),
         }
         return sum((weight * known[name] for name, weight in part.weights.items()), part.constant)
 
     def expected(self) -> tuple[Fraction, int, list[Fraction]]:
         scores = [self.number(self.score, j) for j in range(self.position)]
         best = [j for j, score in enumerate(scores) if score == max(scores)]
-        cut = {Choice.LEFTMOST: slice(0, 1), Choice.RIGHTMOST: slice(-1, None)}.get(self.choice, slice(None))
+        cut = {AttentionKind.LEFTMOST: slice(0, 1), AttentionKind.RIGHTMOST: slice(-1, None)}.get(
+            self.choice, slice(None)
+        )
         chosen = best[cut]
         return max(scores), len(chosen), [sum((self.number(v, j) for j in chosen), Fraction(0)) for v in self.values]
 
@@ -153,9 +170,9 @@ def test_every_score_agrees_with_fractions(seed: int) -> None:
     """Products beyond 2^53 and 2^62, keys of many denominators, ties within blocks and between them."""
     case = Case(seed)
     for size in (1, 13, 64):
-        others = [Question(p, case.score, case.values, case.choice) for p in (1, 30, 60)]
-        question = Question(case.position, case.score, case.values, case.choice)
-        search = Search([*others, question])
+        others = [ExactQuery(p, case.score, case.values, case.choice) for p in (1, 30, 60)]
+        question = ExactQuery(case.position, case.score, case.values, case.choice)
+        search = HeadSearch([*others, question])
         for block in case.blocks(size):
-            search.see(block)
+            search.process(block)
         assert (question.best, question.count, question.totals) == case.expected()

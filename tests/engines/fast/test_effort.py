@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.engines.run import Running
-from softmachine.support.errors import EffortError, PrecisionError
-from softmachine.support.resources import consent
+from softmachine.engines.run import RunSession
+from softmachine.support.errors import PrecisionError, TooExpensiveError
+from softmachine.support.resources import allow_expensive
 
 
 def test_a_high_step_limit_is_allowed_and_its_cost_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     messages: list[str] = []
     monkeypatch.setattr("softmachine.engines.fast.run.SOON", 0.0)
-    with consent(yes=False, tell=messages.append):
-        running = Running(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=1_200_000_000_000)
-        list(running.pieces())
-    assert running.so_far().halted
+    with allow_expensive(yes=False, progress=messages.append):
+        running = RunSession(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=1_200_000_000_000)
+        list(running.chunks())
+    assert running.result().halted
     assert "maximum context of 1,073,741,824 positions" in messages[0]
     assert "all 1,200,000,000,000 steps allowed take about" in messages[1]
     assert len(messages) == 2
@@ -31,25 +31,25 @@ def test_nothing_is_reported_about_the_default_step_limit(monkeypatch: pytest.Mo
     messages: list[str] = []
     monkeypatch.setattr("softmachine.engines.fast.run.SOON", 0.0)
     monkeypatch.setattr("softmachine.engines.fast.run.MAX_STEPS", 10**12)
-    with consent(yes=False, tell=messages.append):
-        list(Running(sm.compile("busy-beaver-4"), "", engine="fast").pieces())
+    with allow_expensive(yes=False, progress=messages.append):
+        list(RunSession(sm.compile("busy-beaver-4"), "", engine="fast").chunks())
     assert messages == []
 
 
 def test_a_run_beyond_the_limit_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.horizon", 60)
-    running = Running(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=10**10)
+    running = RunSession(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=10**10)
     with pytest.raises(PrecisionError, match="more than 60 positions"):
-        list(running.pieces())
-    assert len(running.so_far().tokens) == 60
+        list(running.chunks())
+    assert len(running.result().tokens) == 60
 
 
 @pytest.mark.parametrize("theorem", ["turing-average-hard", "turing-average-hard-summary"])
 def test_an_audit_of_too_many_steps_is_refused_at_once(theorem: str) -> None:
-    running = Running(sm.compile("busy-beaver-5", theorem=theorem), "", engine="fast", max_steps=3_000_000)
-    list(running.pieces())
+    running = RunSession(sm.compile("busy-beaver-5", theorem=theorem), "", engine="fast", max_steps=3_000_000)
+    list(running.chunks())
     began = time.process_time()
-    with pytest.raises(EffortError, match=r"recomputing [\d,]+ steps would take about"):
+    with pytest.raises(TooExpensiveError, match=r"recomputing [\d,]+ steps would take about"):
         running.audit(10**15)
     assert time.process_time() - began < 1
     assert running.audit(2).holds

@@ -10,9 +10,9 @@ import pytest
 import softmachine as sm
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine, audit
-from softmachine.engines.fast.analysis.flow import unfold
-from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Uniform
-from softmachine.engines.fast.codegen.emitter import Emitted
+from softmachine.engines.fast.analysis.flow import lift
+from softmachine.engines.fast.analysis.plans import GroupsPlan, PositionPlan, TablePlan, UniformPlan
+from softmachine.engines.fast.codegen.emitter import GeneratedCode
 from softmachine.support.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
@@ -26,13 +26,13 @@ def model() -> Transformer:
 
 
 def kinds_of(engine: FastEngine) -> list[type]:
-    assert isinstance(engine.code, Emitted)
+    assert isinstance(engine.code, GeneratedCode)
     return [type(plan) for plan in engine.code.plans]
 
 
 def test_chapter_8_uses_closed_forms_and_a_table(model: Transformer) -> None:
     kinds = kinds_of(FastEngine(model))
-    assert kinds == [Uniform, ByPosition, ByPosition, ByPosition, ByPosition, Parabola]
+    assert kinds == [UniformPlan, PositionPlan, PositionPlan, PositionPlan, PositionPlan, TablePlan]
 
 
 def test_names_are_irrelevant(model: Transformer) -> None:
@@ -51,7 +51,7 @@ def test_explanations_name_every_head(model: Transformer) -> None:
 
 
 def test_unused_numbers_are_omitted(model: Transformer) -> None:
-    flow = unfold(model)
+    flow = lift(model)
     assert len(flow.order) < len(flow.atoms) + len(flow.heads)
 
 
@@ -71,11 +71,11 @@ def spoiled(model: Transformer) -> Transformer:
 def test_keys_that_leave_the_parabola_change_the_plan(model: Transformer) -> None:
     wrong = spoiled(model)
     engine = FastEngine(wrong, plain=True)
-    assert kinds_of(engine)[-1] is Parabola
+    assert kinds_of(engine)[-1] is TablePlan
     tokens = [*MODEL.codec.prompt("").tokens, *map(str, MODEL.codec.expected("", 60))]
-    found = engine.answers(tokens)
-    assert kinds_of(engine)[-1] is Groups
-    assert found == DenseEngine(wrong, "exact").answers([tokens])[0]
+    found = engine.argmax_outputs(tokens)
+    assert kinds_of(engine)[-1] is GroupsPlan
+    assert found == DenseEngine(wrong, "exact").predict([tokens])[0]
 
 
 @pytest.mark.usefixtures("uncompiled")
@@ -99,15 +99,15 @@ def test_a_tie_of_logits_stops_the_run() -> None:
     outputs = len(transformer.outputs)
     flat = AffineMap(Matrix((row,) * outputs, transformer.width), (Fraction(0),) * outputs)
     with pytest.raises(AmbiguousTokenError, match="'y0', 'y1'"):
-        FastEngine(replace(transformer, unembedding=flat), plain=True).answers(["a"])
+        FastEngine(replace(transformer, unembedding=flat), plain=True).argmax_outputs(["a"])
 
 
 def test_audits_pass_on_a_run_and_find_a_wrong_token(model: Transformer) -> None:
     codec = MODEL.codec
     run = FastEngine(model, plain=True).start(codec.prompt("").tokens)
-    run.go(120)
+    run.run_until(120)
     assert audit(run, 100, seed=1).holds
-    run.tokens.put(80, (run.tokens[80] + 1) % len(model.vocabulary))
+    run.tokens.write(80, (run.tokens[80] + 1) % len(model.vocabulary))
     found = audit(run, 119, seed=2)
     assert 79 in {difference.position for difference in found.differences}
     assert "differ" in str(found)
@@ -120,24 +120,24 @@ def test_audits_agree_on_random_transformers(seed: int) -> None:
     transformer = replace(transformer, outputs=("a", "b", "c", "d")[: len(transformer.outputs)])
     run = FastEngine(transformer, plain=True).start(random_word(seed, 6), lambda token: token == "d")
     try:
-        run.go(20)
+        run.run_until(20)
     except AmbiguousTokenError:
         return
     assert audit(run, 20, seed=seed).holds
 
 
 def test_only_fast_runs_are_audited() -> None:
-    from softmachine.engines.run import Running
+    from softmachine.engines.run import RunSession
 
-    running = Running(MODEL, "", engine="dense", max_steps=3)
+    running = RunSession(MODEL, "", engine="dense", max_steps=3)
     list(running)
     with pytest.raises(UsageError, match="fast"):
         running.audit(1)
 
 
 def test_code_too_large_to_compile_becomes_bytecode(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from softmachine.engines.fast.bytecode.interpreter import Interpreted
+    from softmachine.engines.fast.bytecode.interpreter import Bytecode
     from softmachine.engines.fast.codegen import emitter
 
-    monkeypatch.setattr(emitter, "MOST_LINES", 50)
-    assert isinstance(FastEngine(model).code, Interpreted)
+    monkeypatch.setattr(emitter, "MAX_LINES", 50)
+    assert isinstance(FastEngine(model).code, Bytecode)

@@ -13,7 +13,7 @@ import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine, FastPass, code_cache
 from softmachine.engines.fast import checkpoint as saved_run
-from softmachine.engines.run import Running
+from softmachine.engines.run import RunSession
 from softmachine.support.errors import SourceError, UsageError
 from softmachine.theorems.codec import DecoderCodec
 
@@ -26,7 +26,7 @@ def model() -> Model:
 def fresh(model: Model, *, plain: bool = True) -> FastPass:
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    return FastEngine(model.weights, plain=plain).start(codec.prompt("").tokens, codec.stops)
+    return FastEngine(model.weights, plain=plain).start(codec.prompt("").tokens, codec.is_stop_token)
 
 
 def test_generated_code_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +34,7 @@ def test_generated_code_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     text = "def advance(x):\n    x[0] = 7\n"
     box = np.zeros(1, dtype=np.int64)
     for _ in range(2):
-        code_cache.compiled(text)(box)
+        code_cache.compile_code(text)(box)
     assert box[0] == 7
     folder = code_cache.cache_folder()
     assert folder is not None
@@ -47,12 +47,12 @@ def test_a_file_with_another_text_is_replaced(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     text = "def advance(x):\n    x[0] = 8\n"
     box = np.zeros(1, dtype=np.int64)
-    code_cache.compiled(text)(box)
+    code_cache.compile_code(text)(box)
     folder = code_cache.cache_folder()
     assert folder is not None
     (source,) = folder.glob("*.py")
     source.write_text("def advance(x):\n    x[0] = 666\n")
-    code_cache.compiled(text)(box)
+    code_cache.compile_code(text)(box)
     assert box[0] == 8
     assert source.read_text() == text
 
@@ -61,13 +61,13 @@ def test_damaged_machine_code_is_compiled_again(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     text = "def advance(x):\n    x[0] = 9\n"
     box = np.zeros(1, dtype=np.int64)
-    code_cache.compiled(text)(box)
+    code_cache.compile_code(text)(box)
     folder = code_cache.cache_folder()
     assert folder is not None
     for file in (folder / "__pycache__").glob("*.nbc"):
         file.write_bytes(b"rubbish")
     box[0] = 0
-    code_cache.compiled(text)(box)
+    code_cache.compile_code(text)(box)
     assert box[0] == 9
 
 
@@ -79,11 +79,11 @@ def test_machine_code_below_numba_cache_dir_is_found_and_replaced(
     text = "def advance(x):\n    x[0] = 11\n"
     box = np.zeros(1, dtype=np.int64)
     assert not code_cache.is_compiled(text)
-    code_cache.compiled(text)(box)
+    code_cache.compile_code(text)(box)
     assert code_cache.is_compiled(text)
     for file in (tmp_path / "numba").rglob("*.nbc"):
         file.write_bytes(b"rubbish")
-    code_cache.compiled(text)(box)
+    code_cache.compile_code(text)(box)
     assert box[0] == 11
     assert not code_cache.is_compiled(text)
 
@@ -96,39 +96,39 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path, monkeypat
     folder.chmod(0o777)
     assert code_cache.cache_folder() is None
     box = np.zeros(1, dtype=np.int64)
-    code_cache.compiled("def advance(x):\n    x[0] = 3\n")(box)
+    code_cache.compile_code("def advance(x):\n    x[0] = 3\n")(box)
     assert box[0] == 3
     assert not list(folder.iterdir())
 
 
 def test_a_run_resumes_from_its_checkpoint(model: Model, tmp_path: Path) -> None:
     straight = fresh(model)
-    straight.go(700)
+    straight.run_until(700)
     first = fresh(model)
-    first.go(300)
+    first.run_until(300)
     saved_run.save(first, tmp_path / "run")
     second = fresh(model)
     saved_run.load(second, tmp_path / "run")
-    second.go(700)
-    assert list(second.said_since(10**6)) == list(straight.said_since(10**6))
+    second.run_until(700)
+    assert list(second.output(10**6)) == list(straight.output(10**6))
 
 
 def test_the_general_index_is_saved_in_checkpoints(model: Model, tmp_path: Path) -> None:
     straight, first, second = fresh(model), fresh(model), fresh(model)
-    straight.go(260)
-    first.engine.assume_less(frozenset({"last write"}), frozenset())
+    straight.run_until(260)
+    first.engine.set_assumptions(frozenset({"last write"}), frozenset())
     first = first.engine.start(model.codec.prompt("").tokens)
-    first.go(130)
+    first.run_until(130)
     saved_run.save(first, tmp_path / "run")
     saved_run.load(second, tmp_path / "run")
-    second.go(260)
-    assert list(second.said_since(10**6)) == list(straight.said_since(10**6))
+    second.run_until(260)
+    assert list(second.output(10**6)) == list(straight.output(10**6))
 
 
 @pytest.mark.parametrize("cut", [0, 7, 100, 1000])
 def test_a_checkpoint_that_is_cut_is_refused(model: Model, tmp_path: Path, cut: int) -> None:
     run = fresh(model)
-    run.go(300)
+    run.run_until(300)
     saved_run.save(run, tmp_path / "run")
     whole = (tmp_path / "run").read_bytes()
     (tmp_path / "run").write_bytes(whole[:cut])
@@ -138,7 +138,7 @@ def test_a_checkpoint_that_is_cut_is_refused(model: Model, tmp_path: Path, cut: 
 
 def test_a_checkpoint_with_a_changed_byte_is_refused(model: Model, tmp_path: Path) -> None:
     run = fresh(model)
-    run.go(300)
+    run.run_until(300)
     saved_run.save(run, tmp_path / "run")
     data = bytearray((tmp_path / "run").read_bytes())
     data[-5] ^= 1
@@ -161,7 +161,7 @@ def test_a_forged_checkpoint_cannot_point_outside(
     model: Model, tmp_path: Path, part: str, change: tuple[int, int]
 ) -> None:
     run = fresh(model)
-    run.go(300)
+    run.run_until(300)
     path = tmp_path / "run"
     saved_run.save(run, path)
     from safetensors import safe_open
@@ -179,13 +179,13 @@ def test_a_forged_checkpoint_cannot_point_outside(
 
 def test_a_checkpoint_of_another_model_or_input_is_refused(model: Model, tmp_path: Path) -> None:
     run = fresh(model)
-    run.go(300)
+    run.run_until(300)
     saved_run.save(run, tmp_path / "run")
     with pytest.raises(SourceError, match="another model"):
         saved_run.load(fresh(sm.compile("binary-counter")), tmp_path / "run")
     increment = sm.compile("increment")
     first = FastEngine(increment.weights, plain=True).start(increment.codec.prompt("10").tokens)
-    first.go(4)
+    first.run_until(4)
     saved_run.save(first, tmp_path / "other")
     second = FastEngine(increment.weights, plain=True).start(increment.codec.prompt("11").tokens)
     with pytest.raises(SourceError, match="another input"):
@@ -196,18 +196,18 @@ def test_a_disk_that_is_full_leaves_run_and_old_checkpoint(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
-    running = Running(model, "", engine="fast", max_steps=100, checkpoint=path)
-    list(running.pieces())
+    running = RunSession(model, "", engine="fast", max_steps=100, checkpoint=path)
+    list(running.chunks())
     before = path.read_bytes()
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    again = Running(model, "", max_steps=200, checkpoint=path, resume=path)
-    list(again.pieces())
-    assert again.unsaved is not None
-    assert "No space left" in again.unsaved
+    again = RunSession(model, "", max_steps=200, checkpoint=path, resume=path)
+    list(again.chunks())
+    assert again.save_error is not None
+    assert "No space left" in again.save_error
     assert len(again.tokens) == 201
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
@@ -221,11 +221,11 @@ def test_only_a_checkpoint_is_overwritten(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
     path = tmp_path / "thesis.tex"
-    running = Running(model, "", engine="fast", max_steps=100, checkpoint=path)
+    running = RunSession(model, "", engine="fast", max_steps=100, checkpoint=path)
     path.write_bytes(content)  # while it runs
-    list(running.pieces())
-    assert "is not a checkpoint" in (running.unsaved or "")
-    monkeypatch.setattr(Running, "_start", lambda *_: pytest.fail("nothing is done for nothing"))
+    list(running.chunks())
+    assert "is not a checkpoint" in (running.save_error or "")
+    monkeypatch.setattr(RunSession, "_start", lambda *_: pytest.fail("nothing is done for nothing"))
     with pytest.raises(UsageError, match=r"thesis.tex exists already, and is not a checkpoint"):
         sm.run(model, checkpoint=path)
     assert path.read_bytes() == content
@@ -244,18 +244,18 @@ def test_a_checkpoint_behind_a_link_is_written_where_the_link_points(model: Mode
     (tmp_path / "deep").mkdir()
     (tmp_path / "link").symlink_to("deep/run")
     for steps in (100, 200):
-        running = Running(model, "", engine="fast", max_steps=steps, checkpoint=tmp_path / "link")
-        list(running.pieces())
-        assert running.unsaved is None
+        running = RunSession(model, "", engine="fast", max_steps=steps, checkpoint=tmp_path / "link")
+        list(running.chunks())
+        assert running.save_error is None
         assert (tmp_path / "link").is_symlink()
-        again = Running(model, "", max_steps=steps, resume=tmp_path / "deep" / "run")
+        again = RunSession(model, "", max_steps=steps, resume=tmp_path / "deep" / "run")
         assert len(again.tokens) == steps + 1
 
 
-def checkpoint(model: Model, path: Path, word: str = "", steps: int | None = 100) -> Running:
+def checkpoint(model: Model, path: Path, word: str = "", steps: int | None = 100) -> RunSession:
     """A checkpoint; skipped if the run could not be saved."""
-    running = Running(model, word, max_steps=steps, checkpoint=path)
-    list(running.pieces())
+    running = RunSession(model, word, max_steps=steps, checkpoint=path)
+    list(running.chunks())
     return running
 
 
@@ -282,10 +282,10 @@ def test_the_checkpoint_of_a_longer_run_is_not_replaced(theorem: str, tmp_path: 
     with pytest.raises(UsageError, match=r"a run of up to 100 steps, and this one is of up to 99") as refused:
         checkpoint(model, path, steps=99)
     assert f"to continue that run: --resume {path};" in str(refused.value)
-    shorter = Running(model, "", max_steps=100, checkpoint=path)
+    shorter = RunSession(model, "", max_steps=100, checkpoint=path)
     assert shorter.save()
     assert path.read_bytes() == before
-    again = Running(model, "", max_steps=100, resume=path)
+    again = RunSession(model, "", max_steps=100, resume=path)
     assert len(again.tokens) >= len(longer.tokens) - 1
     checkpoint(model, path, steps=105)
     assert path.read_bytes() != before
@@ -293,21 +293,21 @@ def test_the_checkpoint_of_a_longer_run_is_not_replaced(theorem: str, tmp_path: 
 
 def test_a_checkpoint_that_appears_during_a_run_is_not_replaced(model: Model, tmp_path: Path) -> None:
     path = tmp_path / "run"
-    running = Running(model, "", max_steps=100, checkpoint=path)
+    running = RunSession(model, "", max_steps=100, checkpoint=path)
     checkpoint(sm.compile("increment"), path, "101")
     before = path.read_bytes()
-    list(running.pieces())
-    assert "is the checkpoint of a run of another model" in (running.unsaved or "")
+    list(running.chunks())
+    assert "is the checkpoint of a run of another model" in (running.save_error or "")
     assert path.read_bytes() == before
 
 
 def test_a_run_that_changed_its_plan_is_still_of_the_same_model(model: Model, tmp_path: Path) -> None:
     path, run = tmp_path / "run", fresh(model)
-    run.engine.assume_less(frozenset({"last write"}), frozenset())
+    run.engine.set_assumptions(frozenset({"last write"}), frozenset())
     run = run.engine.start(model.codec.prompt("").tokens)
-    run.go(130)
+    run.run_until(130)
     saved_run.save(run, path)
-    saved_run.require_free(path, fresh(model))
+    saved_run.require_replaceable(path, fresh(model))
 
 
 def test_checkpoints_need_the_fast_engine_and_a_folder(model: Model, tmp_path: Path) -> None:

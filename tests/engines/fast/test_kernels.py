@@ -125,7 +125,7 @@ def test_arbitrary_biases_use_a_linear_scan(seed: int) -> None:
     keys = np.array([[rng.randrange(-2, 3) for _ in range(width)] for _ in range(count)]).reshape(count, width)
     values = np.array([[rng.randrange(-9, 10), j] for j in range(count)])
     meta, out = np.array([0, 0, 6]), np.zeros(2, dtype=np.int64)
-    search_all = code_cache.plain_names(vars(linear_scan))["search_all"]
+    search_all = code_cache.without_numba(vars(linear_scan))["search_all"]
     for _ in range(60):
         biases, query = (
             np.array([rng.randrange(-6, 7) for _ in range(count)]),
@@ -156,16 +156,16 @@ class Steep(Relation):
 
 def test_biases_that_do_not_fit_are_refused() -> None:
     row = np.zeros(64, dtype=np.int64)
-    assert linear_scan.tabulate(Steep(), 6, row) == 7
+    assert linear_scan.tabulate_bias(Steep(), 6, row) == 7
     assert row[:7].tolist() == list(range(7))
     with pytest.raises(PrecisionError, match="steep"):
-        linear_scan.tabulate(Steep(), 60, row)
+        linear_scan.tabulate_bias(Steep(), 60, row)
 
 
 def test_scores_that_do_not_fit_are_refused() -> None:
     keys = np.array([[2**61]], dtype=np.int64)
-    assert groups.score(keys, 0, np.array([4]), 0, 0, False)[2]
-    assert not groups.score(keys, 0, np.array([1]), 0, 0, False)[2]
+    assert groups.score_group(keys, 0, np.array([4]), 0, 0, False)[2]
+    assert not groups.score_group(keys, 0, np.array([1]), 0, 0, False)[2]
 
 
 def fraction_pair(value: Fraction) -> tuple[int, int]:

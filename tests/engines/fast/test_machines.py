@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine
 from softmachine.languages import zoo
-from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.languages.turing import TapeConvention, TuringMachine
 from softmachine.support.errors import UsageError
 from softmachine.testing import random_word
 from softmachine.testing.turing import grown_machine, random_turing_machine
@@ -23,17 +23,17 @@ BENCHMARKS = {
     "binary counter": "binary-counter",
     "bouncer": "1RB1LA_1LA1RB",
 }
-TAPES = list(Tape)
+TAPES = list(TapeConvention)
 
 
 def tokens_of(model: Model, word: tuple[str, ...] | str, steps: int, *, plain: bool) -> list[str]:
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt(word).tokens
-    run = FastEngine(model.weights, plain=plain).start(prompt, codec.stops)
-    limit = codec.token_limit(steps)
-    run.go(len(prompt) + limit)
-    return list(run.said_since(limit))
+    run = FastEngine(model.weights, plain=plain).start(prompt, codec.is_stop_token)
+    limit = codec.max_tokens(steps)
+    run.run_until(len(prompt) + limit)
+    return list(run.output(limit))
 
 
 def agrees(machine: TuringMachine, word: tuple[str, ...] | str, steps: int, *, plain: bool = True) -> None:
@@ -43,13 +43,13 @@ def agrees(machine: TuringMachine, word: tuple[str, ...] | str, steps: int, *, p
 
 MACHINES = [
     pytest.param(entry, marks=[pytest.mark.slow] if entry.name == "universal" else [], id=entry.name)
-    for entry in zoo.entries()
+    for entry in zoo.list_entries()
     if entry.file.startswith("turing/")
 ]
 
 
 @pytest.mark.parametrize("entry", MACHINES)
-def test_machines_of_the_zoo(entry: zoo.Entry) -> None:
+def test_machines_of_the_zoo(entry: zoo.ZooEntry) -> None:
     machine = entry.load()
     assert isinstance(machine, TuringMachine)
     for sample in entry.samples[:1]:

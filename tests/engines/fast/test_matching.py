@@ -13,7 +13,7 @@ import pytest
 
 from softmachine.engines.fast import code_cache
 from softmachine.engines.fast.indexes import groups, matching
-from softmachine.engines.fast.indexes.arrays import Matches
+from softmachine.engines.fast.indexes.arrays import MatchingGroups
 from tests.engines.fast.indexes import kernel_of
 
 GROUPS = ("keys", "places", "values", "slots")
@@ -36,8 +36,8 @@ class Index:
     """
 
     def __init__(self, gates: int, integers: int, *, row: int = 1, plain: bool = True, fractions: bool = False) -> None:
-        self.storage = Matches("h", row, "head", 1 + integers, gates + 2 * integers, gates)
-        self.arrays = self.storage.fresh(4, 2)
+        self.storage = MatchingGroups("h", row, "head", 1 + integers, gates + 2 * integers, gates)
+        self.arrays = self.storage.allocate(4, 2)
         self._insert = kernel_of(matching, "insert_matching", plain=plain)
         self._search = kernel_of(matching, "search_matching", plain=plain)
         self.fractions, self.count = fractions, 0
@@ -56,8 +56,8 @@ class Index:
                 found = self._insert(*(named[part] for part in INSERTED), self.count, self.fractions)
                 if found != groups.FULL:
                     break
-                self.arrays = self.storage.larger(self.arrays)
-            assert found == groups.FITS
+                self.arrays = self.storage.enlarge(self.arrays)
+            assert found == groups.OK
         self.kept.append((list(gates), list(integers), list(value)))
         self.count += 1
 
@@ -148,7 +148,7 @@ def test_arrays_from_a_file_are_validated(damage: str) -> None:
     index = Index(1, 1)
     for y in range(9):
         index.insert([y % 3], [y], [1])
-    assert index.storage.fits(index.arrays, 9)
+    assert index.storage.is_valid(index.arrays, 9)
     named = index.named
     match damage:
         case "kinds" | "bounds":
@@ -161,14 +161,14 @@ def test_arrays_from_a_file_are_validated(damage: str) -> None:
             named["chain"][3] = 5
         case "newest":
             named["newest"][0] = 64
-    assert not index.storage.fits(list(named.values()), 9)
+    assert not index.storage.is_valid(list(named.values()), 9)
 
 
 def test_an_index_is_reused_by_another_run() -> None:
     index = Index(1, 1)
     for y in range(30):
         index.insert([y % 4], [y], [1])
-    index.storage.empty(index.arrays)
+    index.storage.reset(index.arrays)
     index.kept, index.count = [], 0
     index.insert([0], [2], [7])
     assert index.search([1, 4, -1]) == (1, False, [7])
@@ -176,6 +176,6 @@ def test_an_index_is_reused_by_another_run() -> None:
 
 def test_the_names_of_the_arrays_are_those_of_the_kernels() -> None:
     for name, parts in (("insert_matching", INSERTED), ("search_matching", SEARCHED)):
-        parameters = list(inspect.signature(code_cache.plain_names(vars(matching))[name]).parameters)
+        parameters = list(inspect.signature(code_cache.without_numba(vars(matching))[name]).parameters)
         renamed = {"slots": "table", "kind_slots": "kind_table"}
         assert parameters[: len(parts)] == [renamed.get(part, part) for part in parts]

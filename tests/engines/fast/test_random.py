@@ -11,12 +11,22 @@ from typing import ClassVar
 import pytest
 
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.fast import Declined, FastEngine, checkpoint
-from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Groups, Plan, Uniform
-from softmachine.engines.fast.codegen.emitter import Emitted
+from softmachine.engines.fast import FastEngine, UnsupportedModel, checkpoint
+from softmachine.engines.fast.analysis.plans import GroupsPlan, IndexPlan, LinearScanPlan, PositionPlan, UniformPlan
+from softmachine.engines.fast.codegen.emitter import GeneratedCode
 from softmachine.support.errors import AmbiguousTokenError, PrecisionError
-from softmachine.support.polynomial import Bound
-from softmachine.transformer.features import I_SQUARED, INVERSE, NEXT, Bit, Distance, Feature, I, Predecessor, Relation
+from softmachine.support.polynomial import Polynomial
+from softmachine.transformer.features import (
+    I_PLUS_ONE,
+    I_SQUARED,
+    RECIPROCAL,
+    Bit,
+    Distance,
+    Feature,
+    I,
+    PredecessorShare,
+    Relation,
+)
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 
@@ -24,7 +34,7 @@ from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 def outcome(engine: DenseEngine | FastEngine, word: list[str]) -> list[str] | str:
     """The answers, or the tie that ends them."""
     try:
-        return engine.answers([word])[0] if isinstance(engine, DenseEngine) else engine.answers(word)
+        return engine.predict([word])[0] if isinstance(engine, DenseEngine) else engine.argmax_outputs(word)
     except AmbiguousTokenError as tie:
         return str(tie)
 
@@ -48,7 +58,7 @@ class UnevenShare(Relation):
 @dataclass(frozen=True)
 class DigitSum(Feature):
     name: ClassVar[str] = "digit sum"
-    high: ClassVar[Bound] = Bound.length()
+    high: ClassVar[Polynomial] = Polynomial.variable()
 
     def value(self, i: int, n: int) -> int:
         return sum(map(int, str(i)))
@@ -57,7 +67,7 @@ class DigitSum(Feature):
 @dataclass(frozen=True)
 class HalfWay(Feature):
     name: ClassVar[str] = "half way"
-    over: ClassVar[str | None] = "i+1"
+    denominator: ClassVar[str | None] = "i+1"
 
     def value(self, i: int, n: int) -> Fraction:
         return Fraction(i // 2, i + 1)
@@ -66,7 +76,7 @@ class HalfWay(Feature):
 @dataclass(frozen=True)
 class ThirdOfASquare(Feature):
     name: ClassVar[str] = "third of a square"
-    over: ClassVar[str | None] = None
+    denominator: ClassVar[str | None] = None
 
     def value(self, i: int, n: int) -> Fraction:
         return Fraction(1, 3 + i * i % 7)
@@ -76,9 +86,9 @@ BIASES = (NextDoor(), UnevenShare(), Distance())
 FEATURES = (
     I,
     I_SQUARED,
-    INVERSE,
-    1 / NEXT**2,
-    Predecessor(),
+    RECIPROCAL,
+    1 / I_PLUS_ONE**2,
+    PredecessorShare(),
     I * Fraction(1, 3),
     Bit(1, cells=2, offset=1),
     Bit(1),
@@ -98,9 +108,9 @@ def drawn(seed: int, *, integers: bool = False, strange: bool = False) -> Transf
     return made.transformer()
 
 
-def plans_of(transformer: Transformer) -> tuple[Plan, ...]:
+def plans_of(transformer: Transformer) -> tuple[IndexPlan, ...]:
     code = FastEngine(transformer, plain=True).code
-    assert isinstance(code, Emitted)
+    assert isinstance(code, GeneratedCode)
     return code.plans
 
 
@@ -110,7 +120,7 @@ def compare(
     """The number of words compared, and the number the fast engine declined."""
     try:
         dense, fast = DenseEngine(transformer, "exact"), FastEngine(transformer, plain=plain, tables=tables)
-    except Declined:
+    except UnsupportedModel:
         return words, words
     refused = 0
     for number in range(words):
@@ -136,7 +146,7 @@ def test_random_transformers_with_any_bias(seed: int) -> None:
 
 def test_the_random_transformers_have_heads_of_every_kind() -> None:
     plans = [plan for seed in range(24) for plan in plans_of(drawn(seed, strange=True))]
-    assert {Groups, Dense, ByPosition, Uniform} <= set(map(type, plans))
+    assert {GroupsPlan, LinearScanPlan, PositionPlan, UniformPlan} <= set(map(type, plans))
 
 
 @pytest.mark.parametrize("seed", [902, 903])
@@ -177,12 +187,12 @@ def wide(seed: int) -> Transformer | None:
     """A transformer that uses groups; None if the seed gives none."""
     transformer = drawn(seed, integers=True)
     plans = plans_of(transformer)
-    return transformer if Groups in map(type, plans) and len(plans) < 4 else None
+    return transformer if GroupsPlan in map(type, plans) and len(plans) < 4 else None
 
 
 def test_an_empty_sequence_has_no_answers() -> None:
     transformer = RandomTransformer(1, masks=CAUSAL).transformer()
-    assert FastEngine(transformer, plain=True).answers([]) == []
+    assert FastEngine(transformer, plain=True).argmax_outputs([]) == []
 
 
 def test_every_index_survives_a_checkpoint(tmp_path: Path) -> None:
@@ -191,17 +201,17 @@ def test_every_index_survives_a_checkpoint(tmp_path: Path) -> None:
     for seed in range(60):
         transformer = drawn(seed, integers=True, strange=True)
         transformer = replace(transformer, outputs=("a", "b", "c", "c")[: len(transformer.outputs)])
-        if done == 3 or Dense not in map(type, plans_of(transformer)):
+        if done == 3 or LinearScanPlan not in map(type, plans_of(transformer)):
             continue
         runs = [FastEngine(transformer, plain=True).start(random_word(seed, 8)) for _ in range(3)]
         try:
-            runs[0].go(72)
+            runs[0].run_until(72)
         except (AmbiguousTokenError, PrecisionError):
             continue
-        runs[1].go(66)
+        runs[1].run_until(66)
         checkpoint.save(runs[1], tmp_path / f"run {seed}")
         checkpoint.load(runs[2], tmp_path / f"run {seed}")
-        runs[2].go(72)
-        assert list(runs[2].said_since(100)) == list(runs[0].said_since(100))
+        runs[2].run_until(72)
+        assert list(runs[2].output(100)) == list(runs[0].output(100))
         done += 1
     assert done == 3

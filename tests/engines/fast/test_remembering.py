@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.fast.codegen.logits import LARGEST_TABLE, SLOTS, Direct, Hashed, remembering
+from softmachine.engines.fast.codegen.logits import MAX_TABLE, SLOTS, HashMemo, TableMemo, choose_memo
 from softmachine.engines.fast.engine import FastEngine
 
 
-def lookup(memory: Direct | Hashed, slots: int | None = None) -> object:
+def lookup(memory: TableMemo | HashMemo, slots: int | None = None) -> object:
     """The generated lines as a function: the answer, and whether it was stored."""
     names = [f"z{k}" for k in range(memory.count)]
-    found = [f"    {line}" for line in memory.find(names)]
-    kept = [f"        {line}" for line in memory.keep(names)]
+    found = [f"    {line}" for line in memory.emit_lookup(names)]
+    kept = [f"        {line}" for line in memory.emit_store(names)]
     lines = [
         f"def look_up(memory, answer, token, {', '.join(names)}):",
         *found,
@@ -31,9 +31,9 @@ def lookup(memory: Direct | Hashed, slots: int | None = None) -> object:
     return space["look_up"]
 
 
-@pytest.mark.parametrize("memory", [Direct(5, 2, 3), Hashed(2), Hashed(9)])
-def test_memoised_answers_are_the_computed_ones(memory: Direct | Hashed) -> None:
-    look_up, kept, chooser = lookup(memory), memory.fresh(), random.Random(1)
+@pytest.mark.parametrize("memory", [TableMemo(5, 2, 3), HashMemo(2), HashMemo(9)])
+def test_memoised_answers_are_the_computed_ones(memory: TableMemo | HashMemo) -> None:
+    look_up, kept, chooser = lookup(memory), memory.empty_array(), random.Random(1)
     truth: dict[tuple[int, ...], int] = {}
     remembered = 0
     for _ in range(20_000):
@@ -48,8 +48,8 @@ def test_memoised_answers_are_the_computed_ones(memory: Direct | Hashed) -> None
 
 def test_a_slot_holds_the_last_key_stored() -> None:
     """More keys than slots, each looked up twice in turn: all answers are right, and many slots were replaced."""
-    memory = Hashed(1)
-    look_up, kept = lookup(memory), memory.fresh()
+    memory = HashMemo(1)
+    look_up, kept = lookup(memory), memory.empty_array()
     for _ in range(2):
         for key in range(2 * SLOTS):
             assert look_up(kept, key % 7, 0, key)[0] == key % 7  # type: ignore[operator]
@@ -58,27 +58,27 @@ def test_a_slot_holds_the_last_key_stored() -> None:
 def test_tables_are_for_few_small_integers() -> None:
     for vocabulary in (3, 20, 200):
         for count in range(12):
-            memory = remembering(vocabulary, count)
-            if isinstance(memory, Direct):
-                assert len(memory.fresh()) <= LARGEST_TABLE
+            memory = choose_memo(vocabulary, count)
+            if isinstance(memory, TableMemo):
+                assert len(memory.empty_array()) <= MAX_TABLE
                 assert memory.reach >= 1
             else:
-                assert vocabulary * 4**count > LARGEST_TABLE
+                assert vocabulary * 4**count > MAX_TABLE
 
 
 @pytest.mark.parametrize(
     ("source", "word", "kind"),
     [
-        ("palindrome", "abba", Direct),
-        ("binary-multiplication", "101*11", Hashed),
-        ("three-tape-addition", "11+1", Hashed),
+        ("palindrome", "abba", TableMemo),
+        ("binary-multiplication", "101*11", HashMemo),
+        ("three-tape-addition", "11+1", HashMemo),
     ],
 )
 @pytest.mark.usefixtures("uncompiled")
 def test_both_memos_give_the_interpreters_tokens(source: str, word: str, kind: type) -> None:
     model = sm.compile(source)
     code = FastEngine(model.weights).code
-    assert isinstance(code.tail.memory, kind)  # type: ignore[union-attr]
+    assert isinstance(code.logit_code.memo, kind)  # type: ignore[union-attr]
     run = sm.run(model, word, engine="fast", verify=True)
-    assert run.verified == len(run.tokens)
+    assert run.verified_count == len(run.tokens)
     assert not run.differs

@@ -14,8 +14,8 @@ import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastPass, checkpoint, status
 from softmachine.engines.fast.run import FastRun
-from softmachine.engines.run import Running
-from softmachine.support.errors import EffortError, PrecisionError, SourceError
+from softmachine.engines.run import RunSession
+from softmachine.support.errors import PrecisionError, SourceError, TooExpensiveError
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 STEPS = 107
@@ -35,17 +35,17 @@ def literal() -> Model:
     return sm.compile("busy-beaver-4")
 
 
-def made(model: Model, path: Path, max_steps: int | None = None) -> Running:
+def made(model: Model, path: Path, max_steps: int | None = None) -> RunSession:
     """A fast run that was saved."""
-    running = Running(model, "", engine="fast", checkpoint=path, max_steps=max_steps)
-    for _ in running.pieces():
+    running = RunSession(model, "", engine="fast", checkpoint=path, max_steps=max_steps)
+    for _ in running.chunks():
         pass
     return running
 
 
-def resumed(model: Model, path: Path, max_steps: int | None = None) -> Running:
-    running = Running(model, "", resume=path, max_steps=max_steps)
-    for _ in running.pieces():
+def resumed(model: Model, path: Path, max_steps: int | None = None) -> RunSession:
+    running = RunSession(model, "", resume=path, max_steps=max_steps)
+    for _ in running.chunks():
         pass
     return running
 
@@ -55,44 +55,44 @@ def test_a_resumed_run_continues_saving_to_the_same_file(model: Model, tmp_path:
     made(model, path, max_steps=30)
     resumed(model, path, max_steps=60)
     third = resumed(model, path, max_steps=60)
-    assert third.resumed >= 60
-    assert third.so_far().steps == 60
+    assert third.resumed_count >= 60
+    assert third.result().steps == 60
 
 
 @pytest.mark.parametrize("steps", [0, 1, 30, STEPS - 1, STEPS])
 def test_a_resumed_run_has_as_many_tokens_from_the_saved_run_as_that_reported(
     model: Model, tmp_path: Path, steps: int
 ) -> None:
-    first = made(model, tmp_path / "run", max_steps=steps).so_far()
-    running = Running(model, "", resume=tmp_path / "run", max_steps=200, verify=True)
-    assert running.resumed == len(first.tokens) - first.halted  # the last decision is made again
-    pieces = [token for piece in running.pieces() for token in piece]
-    found = running.so_far()
-    assert found.resumed + len(pieces) == len(found.tokens)
+    first = made(model, tmp_path / "run", max_steps=steps).result()
+    running = RunSession(model, "", resume=tmp_path / "run", max_steps=200, verify=True)
+    assert running.resumed_count == len(first.tokens) - first.halted  # the last decision is made again
+    pieces = [token for piece in running.chunks() for token in piece]
+    found = running.result()
+    assert found.resumed_count + len(pieces) == len(found.tokens)
     assert found.tokens == sm.run(model, engine="fast").tokens
-    assert found.verified == len(found.tokens)
+    assert found.verified_count == len(found.tokens)
 
 
 def test_another_file_can_be_named(model: Model, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     made(model, first, max_steps=30)
     before = first.read_bytes()
-    running = Running(model, "", resume=first, checkpoint=second, max_steps=60)
+    running = RunSession(model, "", resume=first, checkpoint=second, max_steps=60)
     list(running)
     assert first.read_bytes() == before
-    assert resumed(model, second, max_steps=60).resumed >= 60
+    assert resumed(model, second, max_steps=60).resumed_count >= 60
 
 
 def test_a_halted_run_is_saved_and_ends_at_once_when_resumed(model: Model, tmp_path: Path) -> None:
     path = tmp_path / "run"
-    first = made(model, path).so_far()
+    first = made(model, path).result()
     assert first.halted
     again = resumed(model, path)
-    assert again.so_far().tokens == first.tokens
-    assert again.so_far().verdict == first.verdict
-    assert again.so_far().steps == STEPS
-    assert again.resumed == len(first.tokens) - 1  # the last decision is made again
-    assert again.resumed == resumed(model, path).resumed  # repeatedly
+    assert again.result().tokens == first.tokens
+    assert again.result().verdict == first.verdict
+    assert again.result().steps == STEPS
+    assert again.resumed_count == len(first.tokens) - 1  # the last decision is made again
+    assert again.resumed_count == resumed(model, path).resumed_count  # repeatedly
 
 
 def test_a_forged_verdict_is_ignored(literal: Model, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_forged_verdict_is_ignored(literal: Model, tmp_path: Path) -> None:
     header["checksum"] = checkpoint._checksum(arrays)
     save_file(arrays, str(path), header)
     with pytest.raises(SourceError, match="does not fit"):
-        Running(literal, "", resume=path)
+        RunSession(literal, "", resume=path)
 
 
 @pytest.mark.parametrize("ended", [False, True])
@@ -116,31 +116,31 @@ def test_a_limit_below_the_saved_length_cuts_the_run(model: Model, tmp_path: Pat
     made(model, path, max_steps=1000 if ended else 80)
     before = path.read_bytes()
     running = resumed(model, path, max_steps=limit)
-    found, fresh = running.so_far(), sm.run(model, engine="fast", max_steps=limit)
+    found, fresh = running.result(), sm.run(model, engine="fast", max_steps=limit)
     assert found.tokens == fresh.tokens
     assert found.steps == limit
     assert not found.halted
     assert found.segments == fresh.segments
-    assert "tokens/s" not in found.summary()
+    assert "tokens/s" not in found.format_summary()
     assert found.tokens_per_second == 0
     assert path.read_bytes() == before  # the longer run is kept
 
 
 def test_speed_is_that_of_the_tokens_that_were_computed(model: Model, tmp_path: Path) -> None:
     made(model, tmp_path / "run", max_steps=90)
-    found = resumed(model, tmp_path / "run").so_far()
-    computed = len(found.tokens) - found.resumed
+    found = resumed(model, tmp_path / "run").result()
+    computed = len(found.tokens) - found.resumed_count
     assert 0 < computed < 40
     assert found.tokens_per_second == pytest.approx(computed / found.seconds)
-    assert f"{found.resumed} of them from the saved run" in found.summary()
+    assert f"{found.resumed_count} of them from the saved run" in found.format_summary()
 
 
 def test_a_resumed_run_keeps_its_step_limit(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.fast.run.MAX_STEPS", 50)
     made(model, tmp_path / "run", max_steps=200)
-    assert resumed(model, tmp_path / "run").so_far().halted
+    assert resumed(model, tmp_path / "run").result().halted
     made(model, tmp_path / "shorter", max_steps=20)
-    assert resumed(model, tmp_path / "shorter").so_far().steps == 50
+    assert resumed(model, tmp_path / "shorter").result().steps == 50
 
 
 @pytest.mark.parametrize("steps", ["", "-5", "1e9", "²", "9" * 10_000])
@@ -150,19 +150,19 @@ def test_a_malformed_step_limit_is_ignored(literal: Model, tmp_path: Path, steps
     with safe_open(str(path), framework="numpy") as file:
         header = file.metadata()
     save_file(load_file(str(path)), str(path), header | {"steps": steps})
-    assert resumed(literal, path).so_far().halted
+    assert resumed(literal, path).result().halted
 
 
 def test_a_file_that_cannot_be_resumed_is_not_overwritten(literal: Model, tmp_path: Path) -> None:
     path = tmp_path / "thesis.tex"
     path.write_text("years of work")
     with pytest.raises(SourceError, match="cannot be read"):
-        Running(literal, "", resume=path)
+        RunSession(literal, "", resume=path)
     made(literal, tmp_path / "run", max_steps=20)
-    running = Running(literal, "", resume=tmp_path / "run")
+    running = RunSession(literal, "", resume=tmp_path / "run")
     (tmp_path / "run").write_text("years of work")  # while it runs
     list(running)
-    assert "is not a checkpoint" in (running.unsaved or "")
+    assert "is not a checkpoint" in (running.save_error or "")
     assert (tmp_path / "run").read_text() == path.read_text() == "years of work"
 
 
@@ -186,7 +186,7 @@ class Interrupting:
 def test_a_run_interrupted_when_code_returns_can_be_resumed(source: str, calls: int, tmp_path: Path) -> None:
     """At its end, or because an array is full: the checkpoint can be resumed."""
     model = sm.compile(source)
-    running = Running(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=1000)
+    running = RunSession(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=1000)
     assert isinstance(running._now, FastRun)
     run = running._now.run
     assert isinstance(run, FastPass)
@@ -197,7 +197,7 @@ def test_a_run_interrupted_when_code_returns_can_be_resumed(source: str, calls: 
         assert run.info[status.STATUS] != status.RUNNING
     assert running.save()
     again = resumed(model, tmp_path / "run", max_steps=1000)
-    assert again.so_far().tokens == sm.run(model, engine="fast", max_steps=1000).tokens
+    assert again.result().tokens == sm.run(model, engine="fast", max_steps=1000).tokens
 
 
 def test_what_is_written_is_a_safetensors_file(model: Model, tmp_path: Path) -> None:
@@ -214,14 +214,14 @@ def test_a_run_without_memory_stops_and_is_saved(tmp_path: Path, monkeypatch: py
     with monkeypatch.context() as patch:
         patch.setattr("softmachine.support.resources.WORTH_ASKING", 0)
         patch.setattr("softmachine.support.resources.free_memory", lambda: free)
-        running = Running(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=3000)
+        running = RunSession(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=3000)
         with pytest.raises(
-            EffortError, match=rf"after \d+ tokens?: {what} would take .* but only {free / 1000} kB is free"
+            TooExpensiveError, match=rf"after \d+ tokens?: {what} would take .* but only {free / 1000} kB is free"
         ):
             list(running)
     again = resumed(model, tmp_path / "run", max_steps=3000)
-    assert again.resumed == len(running.tokens)
-    assert again.so_far().output == "1" * 3000
+    assert again.resumed_count == len(running.tokens)
+    assert again.result().output == "1" * 3000
 
 
 def test_a_checkpoint_is_not_read_without_memory(
@@ -230,8 +230,10 @@ def test_a_checkpoint_is_not_read_without_memory(
     made(literal, tmp_path / "run", max_steps=40)
     monkeypatch.setattr("softmachine.support.resources.WORTH_ASKING", 0)
     monkeypatch.setattr("softmachine.support.resources.free_memory", lambda: 500)
-    with pytest.raises(EffortError, match=r"run cannot be read: its arrays would take .*, but only 500 B is free"):
-        Running(literal, "", resume=tmp_path / "run")
+    with pytest.raises(
+        TooExpensiveError, match=r"run cannot be read: its arrays would take .*, but only 500 B is free"
+    ):
+        RunSession(literal, "", resume=tmp_path / "run")
 
 
 def test_beyond_the_longest_context_a_run_stops_and_is_saved(
@@ -242,14 +244,14 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     monkeypatch.setattr("softmachine.engines.run.MOST_TAKEN_BACK", 20)
     monkeypatch.setattr("softmachine.engines.run.SHORT", 0)
     with pytest.raises(PrecisionError, match="a context of more than 50 positions exceeds the range") as caught:
-        list(Running(literal, ""))
+        list(RunSession(literal, ""))
     assert "summaries" in str(caught.value.hint)
-    running = Running(literal, "", checkpoint=tmp_path / "run")
+    running = RunSession(literal, "", checkpoint=tmp_path / "run")
     with pytest.raises(PrecisionError):
         list(running)
-    assert len(running.so_far().tokens) == 50 - len(running.task.prompt.tokens) + 1
+    assert len(running.result().tokens) == 50 - len(running.task.prompt.tokens) + 1
     monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.horizon", 1000)
-    assert resumed(literal, tmp_path / "run").so_far().halted
+    assert resumed(literal, tmp_path / "run").result().halted
 
 
 def test_a_run_continues_without_memory_to_save(
@@ -259,8 +261,8 @@ def test_a_run_continues_without_memory_to_save(
         raise MemoryError
 
     monkeypatch.setattr(checkpoint, "save", full)
-    running = Running(literal, "", engine="fast", checkpoint=tmp_path / "run")
+    running = RunSession(literal, "", engine="fast", checkpoint=tmp_path / "run")
     list(running)
-    assert running.so_far().halted
-    assert running.unsaved == "there is not enough memory to write the checkpoint"
+    assert running.result().halted
+    assert running.save_error == "there is not enough memory to write the checkpoint"
     assert json.dumps(list(tmp_path.iterdir())) == "[]"

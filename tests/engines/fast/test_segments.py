@@ -12,9 +12,9 @@ from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine, FastPass, SegmentedPass
 from softmachine.engines.fast.audit import Audit
 from softmachine.engines.fast.run import FastRun
-from softmachine.engines.run import Running
+from softmachine.engines.run import RunSession
 from softmachine.support.errors import PrecisionError, SourceError, UsageError
-from softmachine.support.token_array import Packed
+from softmachine.support.token_array import CompressedSequence
 from softmachine.theorems.codec import SegmentedCodec
 
 
@@ -56,10 +56,10 @@ def test_machines_with_summaries(name: str, word: str) -> None:
     codec = model.codec
     assert isinstance(codec, SegmentedCodec)
     engine = FastEngine(model.weights, plain=True)
-    run = SegmentedPass(engine, codec, codec.prompt(word).tokens, most_steps=1000)
-    while not run.ended:
+    run = SegmentedPass(engine, codec, codec.prompt(word).tokens, max_steps=1000)
+    while not run.has_ended:
         run.advance(7)
-    assert list(run.said) == list(codec.expected(word, 1000))
+    assert list(run.output_tokens) == list(codec.expected(word, 1000))
 
 
 @pytest.mark.parametrize("steps", [0, 7, 40, 300])
@@ -92,39 +92,39 @@ def test_too_short_a_length_is_named() -> None:
 
 def test_a_run_in_segments_resumes_from_its_checkpoint(model: Model, tmp_path: Path) -> None:
     file = tmp_path / "run"
-    first = Running(model, "", engine="fast", max_steps=700, checkpoint=file)
+    first = RunSession(model, "", engine="fast", max_steps=700, checkpoint=file)
     list(first)
-    again = Running(model, "", max_steps=2000, resume=file)
+    again = RunSession(model, "", max_steps=2000, resume=file)
     list(again)
     whole = sm.run(model, "", engine="fast", max_steps=2000)
-    assert again.so_far().tokens == whole.tokens
-    assert again.so_far().segments == whole.segments
+    assert again.result().tokens == whole.tokens
+    assert again.result().segments == whole.segments
     with pytest.raises(SourceError, match="another input"):
-        Running(model, "1", resume=file)
+        RunSession(model, "1", resume=file)
     with pytest.raises(SourceError, match="another model"):
-        Running(sm.compile("busy-beaver-5"), "", resume=file)
+        RunSession(sm.compile("busy-beaver-5"), "", resume=file)
     damaged = bytearray(file.read_bytes())
     damaged[-3] ^= 1
     file.write_bytes(damaged)
     with pytest.raises(SourceError, match="damaged"):
-        Running(model, "", resume=file)
+        RunSession(model, "", resume=file)
 
 
 @pytest.mark.parametrize("which", ["model", "ternary"])
 def test_audits_of_segments_pass_and_find_a_wrong_token(which: str, request: pytest.FixtureRequest) -> None:
     if which == "model":  # the replay of an audit uses other code
         request.getfixturevalue("uncompiled")
-    running = Running(request.getfixturevalue(which), "", engine="fast", max_steps=60 if which == "model" else 25)
+    running = RunSession(request.getfixturevalue(which), "", engine="fast", max_steps=60 if which == "model" else 25)
     output = list(running)
     assert running.audit(12, seed=1).holds
     assert isinstance(running._now, FastRun)
     run = running._now.run
     assert isinstance(run, SegmentedPass)
-    codes = run.said[:].codes.copy()
+    codes = run.output_tokens[:].codes.copy()
     steps = [k for k, token in enumerate(output) if run.codec.is_step(token)]
     codes[steps[5]] = next(codes[k] for k in steps if codes[k] != codes[steps[5]])
-    run.said = Packed(run.said.names)
-    run.said.extend(codes)
+    run.output_tokens = CompressedSequence(run.output_tokens.names)
+    run.output_tokens.extend(codes)
     found = running.audit(len(output), seed=2)
     assert len(found.steps) == len(output)
     assert isinstance(found, Audit)
@@ -148,18 +148,18 @@ def test_auto_falls_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) ->
     model = sm.compile("busy-beaver-4")
     monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
     right = sm.run(model, "", engine="dense")
-    go = FastPass.go
+    go = FastPass.run_until
 
     def stops(run: FastPass, limit: int) -> bool:
         go(run, min(limit, 60))
         raise PrecisionError("a number does not fit")
 
-    monkeypatch.setattr(FastPass, "go", stops)
+    monkeypatch.setattr(FastPass, "run_until", stops)
     run = sm.run(model, "")
     assert run.tokens == right.tokens
     assert (run.engine, run.verdict) == ("dense", "halt")
     assert run.notes == ("the fast engine stopped after 60 tokens: a number does not fit",)
-    assert run.notes[0] in run.summary()
+    assert run.notes[0] in run.format_summary()
     with pytest.raises(PrecisionError):
         sm.run(model, "", engine="fast")
 
@@ -167,7 +167,7 @@ def test_auto_falls_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("uncompiled")
 def test_auto_falls_back_in_segments_too(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
-    go, calls = FastPass.go, []
+    go, calls = FastPass.run_until, []
 
     def stops(run: FastPass, limit: int) -> bool:
         calls.append(limit)
@@ -175,7 +175,7 @@ def test_auto_falls_back_in_segments_too(model: Model, monkeypatch: pytest.Monke
             raise PrecisionError("a number does not fit")
         return go(run, limit)
 
-    monkeypatch.setattr(FastPass, "go", stops)
+    monkeypatch.setattr(FastPass, "run_until", stops)
     run = sm.run(model, "", max_steps=150)
     assert list(run.tokens) == list(model.codec.expected("", 150))
     assert run.engine == "dense"

@@ -13,9 +13,9 @@ import pytest
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine, checkpoint, code_cache
-from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Matched, Plan
+from softmachine.engines.fast.analysis.plans import GroupsPlan, IndexPlan, MatchingPlan, PositionPlan
 from softmachine.engines.fast.audit import audit
-from softmachine.engines.fast.codegen.emitter import Emitted
+from softmachine.engines.fast.codegen.emitter import GeneratedCode
 from softmachine.ir import Program, attend, constant, stack
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import Transformer
@@ -30,8 +30,8 @@ def weights_of(number: Number, selectors: Selectors = CAUSAL) -> Transformer:
     return compile_program(selectors.output_program(number, LARGEST))
 
 
-def plans_of(engine: FastEngine) -> dict[str, type[Plan]]:
-    assert isinstance(engine.code, Emitted)
+def plans_of(engine: FastEngine) -> dict[str, type[IndexPlan]]:
+    assert isinstance(engine.code, GeneratedCode)
     return {plan.head.name: type(plan) for plan in engine.code.plans}
 
 
@@ -46,11 +46,16 @@ def word_of(seed: int, length: int) -> list[str]:
 def test_a_double_histogram_is_served_by_groups_found_by_their_integers() -> None:
     number, word = CAUSAL.double_histogram(), word_of(1, 200)
     engine = FastEngine(weights_of(number), plain=True)
-    assert engine.answers([SINK, *word])[1:] == expected(number, word)
-    served = {"1/(1+count)": Groups, "undo count": ByPosition, "1/(1+as often)": Matched, "undo as often": ByPosition}
+    assert engine.argmax_outputs([SINK, *word])[1:] == expected(number, word)
+    served = {
+        "1/(1+count)": GroupsPlan,
+        "undo count": PositionPlan,
+        "1/(1+as often)": MatchingPlan,
+        "undo as often": PositionPlan,
+    }
     assert plans_of(engine) == served
-    assert engine.general == frozenset(), "what the plans assumed does hold"
-    assert engine.uneven == {"1/(1+count)", "1/(1+as often)"}, "what is looked up is an integer"
+    assert engine.general_heads == frozenset(), "what the plans assumed does hold"
+    assert engine.fractional_heads == {"1/(1+count)", "1/(1+as often)"}, "what is looked up is an integer"
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -69,21 +74,21 @@ def agree_by_the_right_plan(seed: int, length: int) -> None:
     selectors, number = random_number(seed, Mask.CAUSAL, 1 + seed % 3)
     transformer, word = weights_of(number, selectors), word_of(seed, length)
     engine = FastEngine(transformer, plain=True)
-    output = engine.answers([SINK, *word])
-    assert output == DenseEngine(transformer, "exact").answers([[SINK, *word]])[0]
+    output = engine.argmax_outputs([SINK, *word])
+    assert output == DenseEngine(transformer, "exact").predict([[SINK, *word]])[0]
     assert output[1:] == expected(number, word)
-    assert engine.general == frozenset(), seed
+    assert engine.general_heads == frozenset(), seed
     selecting = [kind for name, kind in plans_of(engine).items() if name.startswith(("1/(1+width", "total"))]
     assert selecting
-    assert set(selecting) == {Matched}, seed
+    assert set(selecting) == {MatchingPlan}, seed
 
 
 @pytest.mark.parametrize("program", ["pairs", "rank"])
 def test_other_programs_agree_with_dense_attention(program: str) -> None:
     number, word = getattr(CAUSAL, program)(), word_of(3, 60)
     transformer = weights_of(number)
-    output = FastEngine(transformer, plain=True).answers([SINK, *word])
-    assert output == DenseEngine(transformer, "exact").answers([[SINK, *word]])[0]
+    output = FastEngine(transformer, plain=True).argmax_outputs([SINK, *word])
+    assert output == DenseEngine(transformer, "exact").predict([[SINK, *word]])[0]
     assert output[1:] == expected(number, word)
 
 
@@ -103,24 +108,27 @@ def test_100000_letters_as_machine_code(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSED", 64)  # compiled once, not twice
     word = word_of(5, 100_000)
     engine = FastEngine(weights_of(CAUSAL.double_histogram()))
-    assert engine.answers([SINK, *word])[1:] == [str(min(x, LARGEST)) for x in counted_so_far(word)]
-    assert Matched in plans_of(engine).values()
+    assert engine.argmax_outputs([SINK, *word])[1:] == [str(min(x, LARGEST)) for x in counted_so_far(word)]
+    assert MatchingPlan in plans_of(engine).values()
 
 
 def test_a_decoder_of_selectors_agrees_with_dense_attention(tmp_path: Path) -> None:
     """Token by token, also after a checkpoint; and recomputing random steps with every score agrees."""
     transformer = compile_program(CAUSAL.decoder(CAUSAL.double_histogram()))
     runs = [FastEngine(transformer, plain=True).start([SINK, "a", "c"]) for _ in range(3)]
-    runs[0].go(400)
-    runs[1].go(300)
+    runs[0].run_until(400)
+    runs[1].run_until(300)
     checkpoint.save(runs[1], tmp_path / "run")
     checkpoint.load(runs[2], tmp_path / "run")
-    assert (runs[2].engine.general, runs[2].engine.uneven) == (frozenset(), runs[0].engine.uneven)
-    runs[2].go(400)
-    output = list(runs[0].said_since(1000))
-    assert list(runs[2].said_since(1000)) == output
+    assert (runs[2].engine.general_heads, runs[2].engine.fractional_heads) == (
+        frozenset(),
+        runs[0].engine.fractional_heads,
+    )
+    runs[2].run_until(400)
+    output = list(runs[0].output(1000))
+    assert list(runs[2].output(1000)) == output
     tokens = [SINK, "a", "c", *output]
-    assert DenseEngine(transformer, "float64").answers([tokens[:-1]])[0][2:] == output
+    assert DenseEngine(transformer, "float64").predict([tokens[:-1]])[0][2:] == output
     assert set(output) == {"a", "b", "c"}
     assert audit(runs[0], 10).holds
 
@@ -136,9 +144,9 @@ def test_strict_masks_are_supported() -> None:
     transformer = compile_program(Program("past", (SINK, *"abc"), tuple(map(str, range(8))), logits))
     word = word_of(8, 80)
     engine = FastEngine(transformer, plain=True)
-    assert engine.answers([SINK, *word]) == DenseEngine(transformer, "exact").answers([[SINK, *word]])[0]
-    assert plans_of(engine)["mean share"] is Matched
-    assert engine.general == frozenset()
+    assert engine.argmax_outputs([SINK, *word]) == DenseEngine(transformer, "exact").predict([[SINK, *word]])[0]
+    assert plans_of(engine)["mean share"] is MatchingPlan
+    assert engine.general_heads == frozenset()
 
 
 def test_a_component_that_is_not_a_square_changes_the_plan() -> None:
@@ -150,10 +158,10 @@ def test_a_component_that_is_not_a_square_changes_the_plan() -> None:
     number = Number(CAUSAL.recover_count("few", 1 - u, u), lambda word: [])
     transformer, word = weights_of(number), word_of(9, 60)
     engine = FastEngine(transformer, plain=True)
-    assert plans_of(engine)["odd"] is Matched
-    assert engine.answers([SINK, *word]) == DenseEngine(transformer, "exact").answers([[SINK, *word]])[0]
-    assert plans_of(engine)["odd"] is Groups
-    assert engine.general == {"odd"}
+    assert plans_of(engine)["odd"] is MatchingPlan
+    assert engine.argmax_outputs([SINK, *word]) == DenseEngine(transformer, "exact").predict([[SINK, *word]])[0]
+    assert plans_of(engine)["odd"] is GroupsPlan
+    assert engine.general_heads == {"odd"}
 
 
 def test_unused_sums_of_all_positions_may_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +171,7 @@ def test_unused_sums_of_all_positions_may_overflow(monkeypatch: pytest.MonkeyPat
     number, word = selectors.histogram(), random.Random(12).choices(selectors.alphabet, k=1600)
     assert sum(range(1600)) > 1.0e6
     engine = FastEngine(weights_of(number, selectors), plain=True)
-    assert engine.answers([SINK, *word])[1:] == expected(number, word)
+    assert engine.argmax_outputs([SINK, *word])[1:] == expected(number, word)
 
 
 def test_assumptions_of_a_plan_are_tried_before_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +180,7 @@ def test_assumptions_of_a_plan_are_tried_before_compiling(monkeypatch: pytest.Mo
 
     def instead(text: str) -> Callable[..., None]:
         compiled.append(text)
-        return code_cache.uncompiled(text)
+        return code_cache.define_plain(text)
 
     monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSED", 20)
     monkeypatch.setattr("softmachine.engines.fast.engine.compiled", instead)
@@ -180,5 +188,5 @@ def test_assumptions_of_a_plan_are_tried_before_compiling(monkeypatch: pytest.Mo
     transformer = weights_of(number)
     for length, versions in ((19, 0), (70, 1)):
         word, engine = word_of(11, length), FastEngine(transformer)
-        assert engine.answers([SINK, *word])[1:] == expected(number, word)
+        assert engine.argmax_outputs([SINK, *word])[1:] == expected(number, word)
         assert len(compiled) == versions

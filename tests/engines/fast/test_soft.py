@@ -10,10 +10,10 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.fast import Declined, FastEngine
+from softmachine.engines.fast import FastEngine, UnsupportedModel
 from softmachine.support.errors import PrecisionError
 from softmachine.theorems.codec import DecoderCodec
-from softmachine.transformer.attention import softmax
+from softmachine.transformer.attention import softmax_weighting
 from softmachine.transformer.features import Feature, Logarithm, Monomial
 
 
@@ -40,7 +40,9 @@ def with_scale(model: Model, factor: Fraction) -> Model:
                 replace(
                     layer,
                     heads=tuple(
-                        head if not head.query.bias else replace(head, weighting=softmax(changed(head.weighting.scale)))
+                        head
+                        if not head.query.bias
+                        else replace(head, weighting=softmax_weighting(changed(head.weighting.scale)))
                         for head in layer.heads
                     ),
                 )
@@ -56,7 +58,7 @@ def test_soft_runs_agree_with_dense_softmax(soft: Model) -> None:
     run = sm.run(soft, engine="fast")
     assert (run.verdict, run.steps) == ("halt", 107)
     tokens = soft.codec.prompt("").tokens + tuple(run.tokens)
-    enclosed = DenseEngine(soft.weights, "ball").answers([tokens[:40]])[0]
+    enclosed = DenseEngine(soft.weights, "ball").predict([tokens[:40]])[0]
     assert enclosed == list(tokens[1:41])
 
 
@@ -64,7 +66,7 @@ def test_the_proof_covers_what_the_certificate_covers(soft: Model) -> None:
     code = FastEngine(soft.weights).code
     assert code.proof is not None
     assert code.proof.holds
-    assert code.horizon >= 200
+    assert code.max_positions >= 200
 
 
 def test_errors_bound_what_dense_softmax_measures(soft: Model) -> None:
@@ -78,19 +80,19 @@ def test_errors_bound_what_dense_softmax_measures(soft: Model) -> None:
 
 
 def test_a_warm_softmax_is_declined(soft: Model) -> None:
-    with pytest.raises(Declined, match="softmax"):
+    with pytest.raises(UnsupportedModel, match="softmax"):
         FastEngine(with_scale(soft, Fraction(1, 20)).weights)
 
 
 def test_a_colder_softmax_is_proved_for_longer_runs(soft: Model) -> None:
-    horizons = [FastEngine(with_scale(soft, Fraction(k)).weights).code.horizon for k in (1, 2, 3)]
+    horizons = [FastEngine(with_scale(soft, Fraction(k)).weights).code.max_positions for k in (1, 2, 3)]
     assert horizons == sorted(horizons)
     assert horizons[2] > 100 * horizons[0]
 
 
 def test_a_run_stops_where_the_proof_ends() -> None:
     model = sm.soften("binary-counter", length=20)[0]
-    horizon = FastEngine(model.weights).code.horizon
+    horizon = FastEngine(model.weights).code.max_positions
     with pytest.raises(PrecisionError, match="proved"):
         sm.run(model, engine="fast", max_steps=2 * horizon)
     within = sm.run(model, engine="fast", max_steps=min(horizon // 2, 3000))
@@ -101,17 +103,17 @@ def test_softmax_over_groups_of_keys_is_proved() -> None:
     """Summaries have heads that search their keys, by queries that are inexact themselves."""
     model = sm.soften(sm.compile("increment", "turing-average-hard-summary"), length=60, sharpness=64)[0]
     engine = FastEngine(model.weights, plain=True)
-    assert engine.code.horizon > 100_000
+    assert engine.code.max_positions > 100_000
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt("11").tokens
-    run = engine.start(prompt, codec.stops)
-    run.go(len(prompt) + 12)
-    output = list(run.said_since(12))
+    run = engine.start(prompt, codec.is_stop_token)
+    run.run_until(len(prompt) + 12)
+    output = list(run.output(12))
     assert len(output) > 5
     assert output == list(codec.expected("11", 12))[: len(output)]
 
 
 def test_the_refusal_names_the_head(soft: Model) -> None:
-    with pytest.raises(Declined, match=r"head 'recover head position', a softmax: it is not cold enough"):
+    with pytest.raises(UnsupportedModel, match=r"head 'recover head position', a softmax: it is not cold enough"):
         FastEngine(with_scale(soft, Fraction(1, 20)).weights)

@@ -8,9 +8,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.fast import Declined, FastEngine
-from softmachine.engines.fast.bytecode.interpreter import Interpreted, is_large
-from softmachine.engines.run import Running
+from softmachine.engines.fast import FastEngine, UnsupportedModel
+from softmachine.engines.fast.bytecode.interpreter import Bytecode, is_large
+from softmachine.engines.run import RunSession
 from softmachine.support.errors import AmbiguousTokenError, SourceError
 from softmachine.theorems.turing.ternary.codec import TernaryCodec
 from tests.engines.fast.test_random import compare
@@ -45,16 +45,16 @@ def test_10000_random_sequences_as_bytecode(part: int) -> None:
 
 def test_large_models_are_interpreted_and_small_ones_compiled(ternary: Model) -> None:
     assert is_large(ternary.weights)
-    assert isinstance(FastEngine(ternary.weights).code, Interpreted)
-    assert not isinstance(FastEngine(sm.compile("busy-beaver-5").weights).code, Interpreted)
+    assert isinstance(FastEngine(ternary.weights).code, Bytecode)
+    assert not isinstance(FastEngine(sm.compile("busy-beaver-5").weights).code, Bytecode)
 
 
 def test_a_ternary_machine_agrees_with_the_interpreter(ternary: Model) -> None:
     codec = ternary.codec
     assert isinstance(codec, TernaryCodec)
-    run = FastEngine(ternary.weights).start(codec.prompt("").tokens, codec.stops)
-    run.go(256)
-    assert list(run.said_since(254)) == list(codec.expected("", 200))[:254]
+    run = FastEngine(ternary.weights).start(codec.prompt("").tokens, codec.is_stop_token)
+    run.run_until(256)
+    assert list(run.output(254)) == list(codec.expected("", 200))[:254]
 
 
 @pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "ab")])
@@ -68,8 +68,8 @@ def test_chapter_8_as_bytecode_gives_the_same_tokens() -> None:
     model = sm.compile("busy-beaver-4")
     codec = model.codec
     run = FastEngine(model.weights, tables=True).start(codec.prompt("").tokens)
-    run.go(100)
-    assert list(run.said_since(98)) == list(codec.expected("", 1000))[:98]
+    run.run_until(100)
+    assert list(run.output(98)) == list(codec.expected("", 1000))[:98]
 
 
 def test_bytecode_has_an_explanation(ternary: Model) -> None:
@@ -80,7 +80,7 @@ def test_bytecode_has_an_explanation(ternary: Model) -> None:
 
 def test_a_warm_softmax_is_declined_as_bytecode(ternary: Model) -> None:
     soft = sm.soften(sm.compile("increment", theorem="turing-ternary", length=64), length=20)[0]
-    with pytest.raises(Declined, match="softmax"):
+    with pytest.raises(UnsupportedModel, match="softmax"):
         FastEngine(soft.weights, tables=True)
     del ternary
 
@@ -90,21 +90,21 @@ def test_audits_of_bytecode_pass_and_find_a_wrong_token(ternary: Model) -> None:
     from softmachine.engines.fast import audit
 
     run = FastEngine(ternary.weights).start(codec.prompt("").tokens)
-    run.go(40)
+    run.run_until(40)
     assert audit(run, 10, seed=1).holds
-    run.tokens.put(30, (run.tokens[30] + 1) % len(ternary.weights.vocabulary))
+    run.tokens.write(30, (run.tokens[30] + 1) % len(ternary.weights.vocabulary))
     assert 29 in {difference.position for difference in audit(run, 39, seed=2).differences}
 
 
 def test_a_bytecode_run_resumes_from_its_checkpoint(ternary: Model, tmp_path: Path) -> None:
     whole = sm.run(ternary, "", engine="fast", max_steps=60)
-    first = Running(ternary, "", engine="fast", max_steps=30, checkpoint=tmp_path / "run")
+    first = RunSession(ternary, "", engine="fast", max_steps=30, checkpoint=tmp_path / "run")
     list(first)
-    again = Running(ternary, "", max_steps=60, resume=tmp_path / "run")
+    again = RunSession(ternary, "", max_steps=60, resume=tmp_path / "run")
     list(again)
-    assert again.so_far().tokens == whole.tokens
+    assert again.result().tokens == whole.tokens
     with pytest.raises(SourceError, match="another input"):
-        Running(ternary, "1", resume=tmp_path / "run")
+        RunSession(ternary, "1", resume=tmp_path / "run")
 
 
 def test_a_tie_of_logits_names_the_outputs() -> None:
@@ -118,4 +118,4 @@ def test_a_tie_of_logits_names_the_outputs() -> None:
     outputs = len(transformer.outputs)
     flat = AffineMap(Matrix((row,) * outputs, transformer.width), (Fraction(0),) * outputs)
     with pytest.raises(AmbiguousTokenError, match="'y0', 'y1'"):
-        FastEngine(replace(transformer, unembedding=flat), tables=True).answers(["a"])
+        FastEngine(replace(transformer, unembedding=flat), tables=True).argmax_outputs(["a"])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast.bytecode import hash_tables, intrinsics, packed_trits
 from softmachine.engines.fast.bytecode import layout as of
-from softmachine.engines.fast.bytecode.packed_trits import Spot, gather, gathered, moves
+from softmachine.engines.fast.bytecode.packed_trits import BitAddress, gather, pack_addresses, plan_moves
 
 Integers = NDArray[np.int64]
 STORE, STATE, FREE, KEY = of.HEADER, 0, of.STATE_SIZE, of.STATE_SIZE + 3
@@ -39,7 +39,7 @@ def inserted(key: tuple[int, int], code: Integers, heap: Integers) -> int:
     return int(hash_tables.insert(STORE, missing, KEY, code, heap))
 
 
-@pytest.mark.parametrize("count", [1, hash_tables.START, hash_tables.START + 1, 4_000, 40_000])
+@pytest.mark.parametrize("count", [1, hash_tables.INITIAL_CAPACITY, hash_tables.INITIAL_CAPACITY + 1, 4_000, 40_000])
 def test_entries_are_found_by_their_keys_however_many_there_are(count: int) -> None:
     """Up to 16,384 entries the hash table has four slots per word, then two."""
     code, heap = store()
@@ -48,7 +48,7 @@ def test_entries_are_found_by_their_keys_however_many_there_are(count: int) -> N
     assert [found(key, -1, code, heap) for key in keys] == list(range(count))
     assert all(found((x, 1), guess, code, heap) < 0 for guess, (x, _) in enumerate(keys))
     assert heap[STATE + of.CAPACITY] >= count
-    assert heap[STATE + of.FOLD] == (2 if heap[STATE + of.CAPACITY] <= hash_tables.MOST_IN_FOUR else 1)
+    assert heap[STATE + of.FOLD] == (2 if heap[STATE + of.CAPACITY] <= hash_tables.MAX_SHORT_ENTRIES else 1)
 
 
 def test_a_guess_is_used_only_if_its_key_matches() -> None:
@@ -70,15 +70,17 @@ def test_a_store_of_maximum_size_is_cleared_when_full() -> None:
 
 
 def test_a_heap_that_is_too_small_is_unchanged() -> None:
-    code, heap = store(size=FIRST_FREE + 5 * hash_tables.START)
-    for k in range(hash_tables.START):
+    code, heap = store(size=FIRST_FREE + 5 * hash_tables.INITIAL_CAPACITY)
+    for k in range(hash_tables.INITIAL_CAPACITY):
         inserted((k, 0), code, heap)
     before = heap[:KEY].copy()
-    assert inserted((hash_tables.START, 0), code, heap) == -1
+    assert inserted((hash_tables.INITIAL_CAPACITY, 0), code, heap) == -1
     assert heap[FREE + 2] > heap.size
     before[FREE + 2] = heap[FREE + 2]
     assert np.array_equal(heap[:KEY], before)
-    assert [found((k, 0), -1, code, heap) for k in range(hash_tables.START)] == list(range(hash_tables.START))
+    assert [found((k, 0), -1, code, heap) for k in range(hash_tables.INITIAL_CAPACITY)] == list(
+        range(hash_tables.INITIAL_CAPACITY)
+    )
 
 
 SPOTS = st.lists(
@@ -89,12 +91,12 @@ SPOTS = st.lists(
 
 
 @given(SPOTS, st.integers(0, 3), st.data())
-def test_gathered_numbers_agree_with_their_sources(narrow: list[Spot], wide: int, data: st.DataObject) -> None:
-    spots = dict(enumerate([*narrow, *((6 + 2 * k, packed_trits.WIDE) for k in range(wide))]))
-    own, width = gathered(spots, spots)
+def test_gathered_numbers_agree_with_their_sources(narrow: list[BitAddress], wide: int, data: st.DataObject) -> None:
+    spots = dict(enumerate([*narrow, *((6 + 2 * k, packed_trits.WIDE_SHIFT) for k in range(wide))]))
+    own, width = pack_addresses(spots, spots)
     assert len(set(own.values())) == len(spots)
     code: list[int] = [of.HEADER + 3, width, 20]
-    for part in moves([(spots[place], own[place]) for place in spots], width):
+    for part in plan_moves([(spots[place], own[place]) for place in spots], width):
         code.append(of.HEADER + len(code) + 1 + 3 * len(part))
         code += [number for move in part for number in move]
     array = np.array([0] * of.HEADER + code, dtype=np.int64)
@@ -108,22 +110,24 @@ def test_gathered_numbers_agree_with_their_sources(narrow: list[Spot], wide: int
         last = heap[20:].copy()
         new = gather(of.HEADER, array, heap)
         assert new == (not np.array_equal(heap[20:], last))
-        assert {place: packed_trits.number_at(heap, 20 + own[place][0], own[place][1])[0] for place in spots} == numbers
+        assert {
+            place: packed_trits.read_number(heap, 20 + own[place][0], own[place][1])[0] for place in spots
+        } == numbers
 
 
 @numba.njit  # type: ignore[untyped-decorator]
 def compiled(bits: int, count: int) -> tuple[int, int, int]:
-    return intrinsics.how_many(bits), intrinsics.first_bit(bits | 1), intrinsics.rotated(bits, count)
+    return intrinsics.popcount(bits), intrinsics.count_trailing_zeros(bits | 1), intrinsics.rotate_left(bits, count)
 
 
 @given(st.integers(0, (1 << 62) - 1), st.integers(0, 63), st.integers(0, 61))
 def test_intrinsics_agree_with_the_python_functions(bits: int, count: int, first: int) -> None:
     high = bits >> first << first | 1 << first
-    assert intrinsics.how_many(bits) == bits.bit_count()
-    assert intrinsics.first_bit(high) == first
-    assert intrinsics.rotated(intrinsics.rotated(bits, count), (64 - count) % 64) == bits
-    assert compiled(bits, count) == (bits.bit_count(), 0, intrinsics.rotated(bits, count))
+    assert intrinsics.popcount(bits) == bits.bit_count()
+    assert intrinsics.count_trailing_zeros(high) == first
+    assert intrinsics.rotate_left(intrinsics.rotate_left(bits, count), (64 - count) % 64) == bits
+    assert compiled(bits, count) == (bits.bit_count(), 0, intrinsics.rotate_left(bits, count))
 
 
 def test_rotation_wraps_around() -> None:
-    assert [intrinsics.rotated(bits, 2) for bits in (3, 1 << 61, -1, 1 << 62)] == [12, -(1 << 63), -1, 1]
+    assert [intrinsics.rotate_left(bits, 2) for bits in (3, 1 << 61, -1, 1 << 62)] == [12, -(1 << 63), -1, 1]

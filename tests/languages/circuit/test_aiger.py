@@ -13,7 +13,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.languages.circuit import Circuit, evaluate
-from softmachine.languages.formats import formats, text_of
+from softmachine.languages.formats import decode_source, formats
 from softmachine.support.errors import SoftmachineError, SourceError
 
 And = tuple[int, int, int]
@@ -60,7 +60,7 @@ def random_graph(seed: int, inputs: int, gates: int) -> tuple[int, list[And], li
 
 
 def read(data: bytes, name: str = "here.aig") -> Circuit:
-    made = formats()["aiger"].parse(text_of(data, format="aiger", source=name), source=name)
+    made = formats()["aiger"].parse(decode_source(data, format="aiger", source=name), source=name)
     assert isinstance(made, Circuit)
     return made
 

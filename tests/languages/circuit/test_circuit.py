@@ -10,10 +10,10 @@ from softmachine.languages.circuit import (
     Circuit,
     Gate,
     GateKind,
-    equivalent,
+    are_equivalent,
     evaluate,
     evaluate_many,
-    simplified,
+    simplify,
     truth_table,
 )
 from softmachine.languages.source import Source
@@ -27,8 +27,8 @@ def circuit(*gates: Gate, inputs: str = "a b", outputs: str = "y") -> Circuit:
 
 def by_definition(one: Circuit, bits: tuple[bool, ...]) -> list[bool]:
     values = dict(zip(one.inputs, bits, strict=True))
-    for gate in one.ordered:
-        values[gate.name] = gate.value(*(values[wire] for wire in gate.inputs))
+    for gate in one.sorted_gates:
+        values[gate.name] = gate.evaluate(*(values[wire] for wire in gate.inputs))
     return [values[wire] for wire in one.outputs]
 
 
@@ -98,8 +98,8 @@ def test_a_circuit_is_a_source_of_words_of_one_length() -> None:
 
 def test_gates_may_come_in_any_order_and_have_levels() -> None:
     one = circuit(Gate("y", GateKind.NOT, ("x",)), Gate("x", GateKind.AND, ("a", "b")), Gate("one", GateKind.ONE))
-    assert [gate.name for gate in one.ordered] == ["x", "y", "one"]
-    assert one.level_of == {"a": 0, "b": 0, "x": 1, "y": 2, "one": 0}
+    assert [gate.name for gate in one.sorted_gates] == ["x", "y", "one"]
+    assert one.levels == {"a": 0, "b": 0, "x": 1, "y": 2, "one": 0}
     assert one.depth == 2
     assert "3 gates (1 AND, 1 NOT, 1 ONE), depth 2" in str(one)
     assert "<td>y = NOT(x)</td>" in one._repr_html_()
@@ -154,13 +154,13 @@ def test_simplification_keeps_the_meaning_and_uses_only_the_basis(seed: int, bas
     one = random_circuit(
         seed, inputs=seed % 9, gates=1 + seed, outputs=1 + seed % 4, fan_in=2 + seed % 12, kinds=tuple(GateKind)
     )
-    simple = simplified(one, basis)
-    assert equivalent(one, simple)
+    simple = simplify(one, basis)
+    assert are_equivalent(one, simple)
     assert simple.inputs == one.inputs
     constants = {gate.name for gate in simple.gates if not gate.inputs}
     assert {str(gate.kind) for gate in simple.gates} - {"ZERO", "ONE"} <= ALLOWED[basis]
     assert constants <= set(simple.outputs)
-    if not basis.has("wide"):
+    if not basis.supports("wide"):
         assert all(len(gate.inputs) <= 2 for gate in simple.gates)
 
 
@@ -174,10 +174,10 @@ def test_simplification_merges_and_folds() -> None:
         Gate("pq", GateKind.XOR, ("p", "q")),
         Gate("y", GateKind.THR, ("a", "na", "p", "pq"), 2),
     )
-    simple = simplified(circuit(*gates, outputs="y"), Basis.TC)
+    simple = simplify(circuit(*gates, outputs="y"), Basis.TC)
     assert [str(gate) for gate in simple.gates] == ["p = AND(a, b)"]
-    assert equivalent(circuit(*gates), simple)
-    constant = simplified(circuit(Gate("y", GateKind.XNOR, ("a", "a"))))
+    assert are_equivalent(circuit(*gates), simple)
+    constant = simplify(circuit(Gate("y", GateKind.XNOR, ("a", "a"))))
     assert [str(gate) for gate in constant.gates] == ["y = ONE()"]
 
 
@@ -185,13 +185,13 @@ def test_parity_has_constant_depth_with_thresholds() -> None:
     for width in (3, 8, 20, 40):
         names = tuple(f"x{k}" for k in range(width))
         parity = Circuit(name="p", inputs=names, gates=(Gate("y", GateKind.XOR, names),), outputs=("y",))
-        assert simplified(parity, Basis.TC).depth <= 4
-        assert equivalent(parity, simplified(parity, Basis.TC), samples=4096)
+        assert simplify(parity, Basis.TC).depth <= 4
+        assert are_equivalent(parity, simplify(parity, Basis.TC), samples=4096)
 
 
 def test_circuits_that_differ_are_not_equivalent() -> None:
     one = circuit(Gate("y", GateKind.AND, ("a", "b")))
-    assert not equivalent(one, circuit(Gate("y", GateKind.OR, ("a", "b"))))
-    assert not equivalent(one, circuit(Gate("y", GateKind.NAND, ("a", "b"))), samples=2)
+    assert not are_equivalent(one, circuit(Gate("y", GateKind.OR, ("a", "b"))))
+    assert not are_equivalent(one, circuit(Gate("y", GateKind.NAND, ("a", "b"))), samples=2)
     with pytest.raises(UsageError, match="number of inputs"):
-        equivalent(one, circuit(Gate("y", GateKind.NOT, ("a",)), inputs="a"))
+        are_equivalent(one, circuit(Gate("y", GateKind.NOT, ("a",)), inputs="a"))

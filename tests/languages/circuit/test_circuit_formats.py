@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.languages.circuit import Circuit, Gate, GateKind, adder, equivalent, evaluate, majority
+from softmachine.languages.circuit import Circuit, Gate, GateKind, adder, are_equivalent, evaluate, majority
 from softmachine.languages.formats import formats, parse
 from softmachine.support.errors import InvalidError, SourceError, UsageError
 from softmachine.testing.circuit import random_circuit
@@ -25,7 +25,7 @@ def test_what_is_written_reads_as_the_same_function(seed: int, name: str) -> Non
         seed, inputs=seed % 9, gates=1 + seed, outputs=1 + seed % 4, fan_in=2 + seed % 10, kinds=tuple(GateKind)
     )
     other = read(formats()[name].to_text(one), name)
-    assert equivalent(one, other)
+    assert are_equivalent(one, other)
     if name == "bench":
         assert (other.inputs, other.gates, other.outputs) == (one.inputs, one.gates, one.outputs)
     if name == "aiger":
@@ -36,7 +36,7 @@ def test_what_is_written_reads_as_the_same_function(seed: int, name: str) -> Non
 def test_large_circuits_survive(name: str) -> None:
     for one in (read_source("interrupt-controller"), adder(32), majority(15)):
         assert isinstance(one, Circuit)
-        assert equivalent(one, read(formats()[name].to_text(one), name), samples=2048)
+        assert are_equivalent(one, read(formats()[name].to_text(one), name), samples=2048)
 
 
 def test_blif_reads_covers_that_are_gates_as_gates() -> None:
@@ -83,7 +83,7 @@ def test_a_name_that_cannot_be_written_is_refused() -> None:
         with pytest.raises(UsageError, match="'a b'"):
             formats()[name].to_text(one)
     for name in ("aiger", "bristol"):
-        assert equivalent(one, read(formats()[name].to_text(one), name))
+        assert are_equivalent(one, read(formats()[name].to_text(one), name))
 
 
 LARGE = "9" * 12

@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, equivalent, simplified, threshold
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, are_equivalent, simplify, threshold
 
 
 @pytest.mark.parametrize("at_least", [2, 3, 5, 8])
 def test_the_depth_of_a_threshold_does_not_depend_on_the_number_of_arguments(at_least: int) -> None:
     """2t - 1 for a threshold t; at most 2tm gates for m arguments."""
     for inputs in (20, 24, 32, 48, 64, 96, 128):
-        flat = simplified(threshold(inputs, at_least), Basis.AC0)
+        flat = simplify(threshold(inputs, at_least), Basis.AC0)
         assert flat.depth == 2 * at_least - 1
         assert flat.size <= 2 * at_least * inputs
         assert {gate.kind for gate in flat.gates} <= {GateKind.AND, GateKind.OR, GateKind.NOT}
@@ -23,14 +23,14 @@ def test_the_same_is_counted_with_and_without_adders() -> None:
     for inputs in range(2, 11):
         for at_least in range(1, inputs + 1):
             wanted = threshold(inputs, at_least)
-            assert equivalent(simplified(wanted, Basis.AC0), wanted)
+            assert are_equivalent(simplify(wanted, Basis.AC0), wanted)
 
 
 def test_large_thresholds_are_counted_by_their_zeros() -> None:
     for inputs in (20, 40, 80):
-        flat = simplified(threshold(inputs, inputs - 2), Basis.AC0)
+        flat = simplify(threshold(inputs, inputs - 2), Basis.AC0)
         assert flat.depth <= 2 * 3 + 1
-        assert equivalent(flat, threshold(inputs, inputs - 2), samples=1 << 10)
+        assert are_equivalent(flat, threshold(inputs, inputs - 2), samples=1 << 10)
 
 
 def test_arguments_that_count_twice_and_negated_ones() -> None:
@@ -43,7 +43,7 @@ def test_arguments_that_count_twice_and_negated_ones() -> None:
             Gate("y", GateKind.THR, arguments, draw.randrange(1, len(arguments))),
         )
         circuit = Circuit(name="weighted", inputs=names, gates=gates, outputs=("y",))
-        assert equivalent(simplified(circuit, Basis.AC0), circuit)
+        assert are_equivalent(simplify(circuit, Basis.AC0), circuit)
 
 
 def test_thresholds_that_share_arguments_share_gates() -> None:
@@ -51,6 +51,6 @@ def test_thresholds_that_share_arguments_share_gates() -> None:
     names = tuple(f"x{k}" for k in range(40))
     last = Gate("y0", GateKind.THR, names, 4)
     nested = tuple(Gate(f"y{k}", GateKind.THR, names[k:], 4) for k in range(30))
-    one = simplified(Circuit(name="one", inputs=names, gates=(last,), outputs=("y0",)), Basis.AC0)
+    one = simplify(Circuit(name="one", inputs=names, gates=(last,), outputs=("y0",)), Basis.AC0)
     every = Circuit(name="all", inputs=names, gates=nested, outputs=tuple(gate.name for gate in nested))
-    assert simplified(every, Basis.AC0).size <= one.size + len(nested)
+    assert simplify(every, Basis.AC0).size <= one.size + len(nested)

@@ -9,15 +9,15 @@ import pytest
 from softmachine.languages import turing
 from softmachine.languages.counter import (
     CounterMachine,
-    Result,
+    CounterResult,
     RunError,
-    counter_machine,
+    build_counter_machine,
+    build_relative_counter_machine,
     execute,
     execute_from,
-    relative_counter_machine,
 )
-from softmachine.languages.crasp import encode
-from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.languages.crasp import encode_word
+from softmachine.languages.turing import TapeConvention, TuringMachine
 from softmachine.support.errors import ConstructionError
 from softmachine.testing import load_as, words
 from softmachine.testing.turing import random_turing_machine
@@ -45,7 +45,7 @@ def answer(counted: CounterMachine, word: tuple[str, ...]) -> str | None:
 
 
 def relative_numbers(word: Sequence[str], alphabet: Sequence[str]) -> dict[str, int]:
-    return dict(zip(alphabet, encode(word, alphabet)[0], strict=True))
+    return dict(zip(alphabet, encode_word(word, alphabet)[0], strict=True))
 
 
 def answer_to_numbers(counted: CounterMachine, word: tuple[str, ...]) -> str | None:
@@ -56,8 +56,10 @@ def answer_to_numbers(counted: CounterMachine, word: tuple[str, ...]) -> str | N
 def test_number_of_steps_of_sipsers_machine() -> None:
     power = load_as("power-of-two", TuringMachine)
     plain, strides, four = (
-        counter_machine(power, strides=MINSKY), counter_machine(power), counter_machine(power, work_counters=4),
-    )  # fmt: skip
+        build_counter_machine(power, strides=MINSKY),
+        build_counter_machine(power),
+        build_counter_machine(power, work_counters=4),
+    )
     assert [len(one.counters) for one in (plain, strides, four)] == [4, 4, 5]
     assert [len(one.transitions) for one in (plain, strides, four)] == [99, 267, 171]
     taken = {n: [execute(one, "1" * n).steps for one in (plain, strides, four)] for n in (2, 4, 6, 8)}
@@ -75,66 +77,76 @@ def test_the_textbook_reduction_takes_many_more_steps() -> None:
 
 @pytest.mark.parametrize("work_counters", [3, 4])
 def test_sipsers_machine_accepts_the_powers_of_two(work_counters: int) -> None:
-    counted = counter_machine(load_as("power-of-two", TuringMachine), work_counters=work_counters)
+    counted = build_counter_machine(load_as("power-of-two", TuringMachine), work_counters=work_counters)
     assert [n for n in range(11) if execute(counted, "1" * n).accepted] == [1, 2, 4, 8]
 
 
 @pytest.mark.parametrize(
     ("name", "longest"),
-    [("prime", 5), ("anbncn", 4), ("palindrome", 6), ("unary-subtraction", 5), ("unary-multiplication", 4),
-     ("increment", 6), ("balanced-parentheses", 5), ("equality", 4), ("busy-beaver-3", 2), ("parity", 7)],
-)  # fmt: skip
+    [
+        ("prime", 5),
+        ("anbncn", 4),
+        ("palindrome", 6),
+        ("unary-subtraction", 5),
+        ("unary-multiplication", 4),
+        ("increment", 6),
+        ("balanced-parentheses", 5),
+        ("equality", 4),
+        ("busy-beaver-3", 2),
+        ("parity", 7),
+    ],
+)
 @pytest.mark.parametrize(("work_counters", "strides"), WAYS[:2])
 def test_machines_of_the_zoo_give_the_same_verdicts(
     name: str, longest: int, work_counters: int, strides: tuple[int, ...]
 ) -> None:
     described = load_as(name, TuringMachine)
-    counted = counter_machine(described, work_counters=work_counters, strides=strides)
-    assert counted.determinism.proven
+    counted = build_counter_machine(described, work_counters=work_counters, strides=strides)
+    assert counted.determinism.is_proven
     for word in bounded(described.alphabet, longest):
         assert answer(counted, word) == verdict(described, word), word
 
 
 def test_words_of_another_shape_are_rejected() -> None:
-    counted = counter_machine(load_as("palindrome", TuringMachine))
+    counted = build_counter_machine(load_as("palindrome", TuringMachine))
     assert execute(counted, "bab").reason == "shape"
-    assert not counter_machine(load_as("palindrome", TuringMachine), letters=["b"]).order
-    backwards = counter_machine(load_as("palindrome", TuringMachine), letters=["b", "a"])
+    assert not build_counter_machine(load_as("palindrome", TuringMachine), letters=["b"]).has_ordered_letters
+    backwards = build_counter_machine(load_as("palindrome", TuringMachine), letters=["b", "a"])
     assert execute(backwards, "bba").verdict == "reject"
     assert execute(backwards, "aa").accepted
 
 
-def moves(result: turing.Result) -> list[tuple[str, str]]:
+def moves(result: turing.TuringResult) -> list[tuple[str, str]]:
     """The head moves of a Turing machine with the next states, without those that end the run."""
     return [
         (action.move[0], action.state)
         for action in result.actions or ()
-        if action.move != ("S",) and action.state not in result.machine.final
+        if action.move != ("S",) and action.state not in result.machine.halting_states
     ]
 
 
-def moves_in_counters(result: Result) -> list[tuple[str, str]]:
+def moves_in_counters(result: CounterResult) -> list[tuple[str, str]]:
     sweeps = [one.target.split("_", 2) for one in result.transitions or () if one.target != one.source]
     return [("R" if parts[0] == "right" else "L", parts[2]) for parts in sweeps if parts[0] in ("left", "right")]
 
 
-@pytest.mark.parametrize("tape", list(Tape))
+@pytest.mark.parametrize("tape", list(TapeConvention))
 @pytest.mark.parametrize(("work_counters", "strides"), WAYS)
 @pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_random_machines_move_the_head_as_on_a_tape(
-    tape: Tape, work_counters: int, strides: tuple[int, ...], count: int
+    tape: TapeConvention, work_counters: int, strides: tuple[int, ...], count: int
 ) -> None:
     rng = random.Random(f"{tape} {work_counters} {strides} {count}")
     ended = 0
     for _ in range(count):
         described = random_turing_machine(rng, symbols=rng.choice([2, 3, 4]), states=rng.randint(1, 5), tape=tape)
-        bounded_machine = counter_machine(described, work_counters=work_counters, strides=strides)
-        relative_machine = relative_counter_machine(described, work_counters=work_counters, strides=strides)
+        bounded_machine = build_counter_machine(described, work_counters=work_counters, strides=strides)
+        relative_machine = build_relative_counter_machine(described, work_counters=work_counters, strides=strides)
         for length in (0, 1, 2, 3):
             word = tuple(sorted(rng.choices(described.alphabet, k=length), key=described.alphabet.index))
             on_tape = turing.execute(described, word, max_steps=300, trace=True)
             for counted, numbers in (
-                (bounded_machine, bounded_machine.initial(word)),
+                (bounded_machine, bounded_machine.initial_counters(word)),
                 (relative_machine, relative_numbers(word, described.alphabet)),
             ):
                 in_counters = execute_from(counted, numbers, max_steps=300, trace=True)
@@ -155,15 +167,15 @@ def test_random_machines_move_the_head_as_on_a_tape(
 @pytest.mark.parametrize("work_counters", [3, 4])
 def test_numbers_of_the_relative_encoding_are_read_as_words(name: str, longest: int, work_counters: int) -> None:
     described = load_as(name, TuringMachine)
-    counted = relative_counter_machine(described, work_counters=work_counters)
-    assert counted.determinism.proven
+    counted = build_relative_counter_machine(described, work_counters=work_counters)
+    assert counted.determinism.is_proven
     assert len(counted.work_counters) == work_counters
     for word in words(described.alphabet, longest):
         assert answer_to_numbers(counted, word) == verdict(described, word), word
 
 
 def test_a_palindrome_of_four_letters_takes_about_a_hundred_steps() -> None:
-    counted = relative_counter_machine(load_as("palindrome", TuringMachine))
+    counted = build_relative_counter_machine(load_as("palindrome", TuringMachine))
     steps = {
         length: max(execute_from(counted, relative_numbers(word, "ab")).steps for word in product("ab", repeat=length))
         for length in range(5)
@@ -172,7 +184,7 @@ def test_a_palindrome_of_four_letters_takes_about_a_hundred_steps() -> None:
 
 
 def test_any_number_that_encodes_a_letter_will_do() -> None:
-    counted = relative_counter_machine(load_as("palindrome", TuringMachine))
+    counted = build_relative_counter_machine(load_as("palindrome", TuringMachine))
     rng = random.Random(6)
     for word in words(("a", "b"), 4):
         numbers = {}
@@ -190,26 +202,37 @@ def test_the_numbers_are_those_that_counting_up_finds(word: str, numbers: tuple[
 @pytest.mark.parametrize("numbers", [{"a": 0, "b": 0}, {"a": 0b1011, "b": 0b1011}, {"a": 5, "b": 0}])
 def test_numbers_that_encode_no_word_get_stuck(numbers: dict[str, int]) -> None:
     with pytest.raises(RunError, match="no transition of state"):
-        execute_from(relative_counter_machine(load_as("palindrome", TuringMachine)), numbers)
+        execute_from(build_relative_counter_machine(load_as("palindrome", TuringMachine)), numbers)
 
 
 def test_letters_may_have_the_names_of_counters() -> None:
     rules = tuple(turing.Rule("q", (letter,), ("_",), ("R",), "q") for letter in "xy")
     described = TuringMachine(
-        name="erase", states=("q", "end"), alphabet=("x", "y"), symbols=("_", "x", "y"), blank="_", start="q",
-        rules=(*rules, turing.Rule("q", ("_",), ("_",), ("S",), "end")), accept=("end",),
-    )  # fmt: skip
-    assert counter_machine(described).counters == ("x", "y", "x_", "y_", "z")
-    assert execute(counter_machine(described), "xxy").accepted
-    assert answer_to_numbers(relative_counter_machine(described), ("y", "x")) == "accept"
+        name="erase",
+        states=("q", "end"),
+        alphabet=("x", "y"),
+        symbols=("_", "x", "y"),
+        blank="_",
+        start="q",
+        rules=(*rules, turing.Rule("q", ("_",), ("_",), ("S",), "end")),
+        accept=("end",),
+    )
+    assert build_counter_machine(described).counters == ("x", "y", "x_", "y_", "z")
+    assert execute(build_counter_machine(described), "xxy").accepted
+    assert answer_to_numbers(build_relative_counter_machine(described), ("y", "x")) == "accept"
 
 
 def test_a_machine_that_circles_on_one_cell_runs_forever() -> None:
     described = TuringMachine(
-        name="circle", states=("q",), alphabet=(), symbols=("_",), blank="_", start="q",
+        name="circle",
+        states=("q",),
+        alphabet=(),
+        symbols=("_",),
+        blank="_",
+        start="q",
         rules=(turing.Rule("q", ("_",), ("_",), ("S",), "q"),),
-    )  # fmt: skip
-    for counted in (counter_machine(described), relative_counter_machine(described)):
+    )
+    for counted in (build_counter_machine(described), build_relative_counter_machine(described)):
         assert not execute(counted, "", max_steps=100_000).halted
 
 
@@ -217,31 +240,31 @@ def test_a_machine_that_starts_at_its_end_makes_no_step() -> None:
     described = TuringMachine(
         name="yes", states=("q",), alphabet=("a",), symbols=("_", "a"), blank="_", start="q", rules=(), accept=("q",)
     )
-    assert execute(counter_machine(described), "aaa").steps == 0
-    assert execute(counter_machine(described), "aaa").accepted
+    assert execute(build_counter_machine(described), "aaa").steps == 0
+    assert execute(build_counter_machine(described), "aaa").accepted
 
 
 def test_what_the_reduction_is_not_for_is_refused() -> None:
     with pytest.raises(ConstructionError, match="has 2 tapes"):
-        counter_machine(load_as("two-tape-copy", TuringMachine))
+        build_counter_machine(load_as("two-tape-copy", TuringMachine))
     with pytest.raises(ConstructionError, match="has 3 tapes"):
-        relative_counter_machine(load_as("three-tape-addition", TuringMachine))
+        build_relative_counter_machine(load_as("three-tape-addition", TuringMachine))
     with pytest.raises(ConstructionError, match="not in the input alphabet"):
-        counter_machine(load_as("palindrome", TuringMachine), letters=["c"])
+        build_counter_machine(load_as("palindrome", TuringMachine), letters=["c"])
     with pytest.raises(ConstructionError, match="5 work counters"):
-        counter_machine(load_as("palindrome", TuringMachine), work_counters=5)
+        build_counter_machine(load_as("palindrome", TuringMachine), work_counters=5)
     with pytest.raises(ConstructionError, match="do not reach every number"):
-        counter_machine(load_as("palindrome", TuringMachine), strides=(2, 4))
+        build_counter_machine(load_as("palindrome", TuringMachine), strides=(2, 4))
     many = tuple(f"s{number}" for number in range(40))
     with pytest.raises(ConstructionError, match="40 letters"):
-        relative_counter_machine(
+        build_relative_counter_machine(
             TuringMachine(name="m", states=("q",), alphabet=many, symbols=("_", *many), blank="_", rules=(), start="q")
         )
 
 
 @pytest.mark.slow
 def test_sipsers_machine_accepts_sixteen_ones() -> None:
-    counted = counter_machine(load_as("power-of-two", TuringMachine))
+    counted = build_counter_machine(load_as("power-of-two", TuringMachine))
     assert [n for n in range(11, 18) if execute(counted, "1" * n, max_steps=10**8).accepted] == [16]
 
 
@@ -249,6 +272,6 @@ def test_sipsers_machine_accepts_sixteen_ones() -> None:
 def test_words_of_six_letters_through_the_relative_encoding() -> None:
     for name in ("palindrome", "parity"):
         described = load_as(name, TuringMachine)
-        counted = relative_counter_machine(described)
+        counted = build_relative_counter_machine(described)
         for word in product(described.alphabet, repeat=6):
             assert answer_to_numbers(counted, word) == verdict(described, word), word

@@ -12,20 +12,20 @@ from softmachine.languages.counter import (
     TRUE,
     Configuration,
     CounterMachine,
-    Reason,
+    CounterStopReason,
     RunError,
     Transition,
-    compare,
     execute,
     execute_from,
-    follow,
     interpreter,
+    iterate_transitions,
     jit_interpreter,
+    make_comparison,
     parse,
-    transitions,
+    replay,
 )
 from softmachine.support.errors import InputError, UsageError
-from softmachine.support.token_array import Coded
+from softmachine.support.token_array import CodeArray
 from softmachine.testing.counter import random_counter_machine
 
 HALVE = parse("input a\ncounters x\nstart q\naccept even\nreject odd\n"
@@ -35,12 +35,17 @@ HEAD = "input a b\nstart q\naccept yes\nreject no\n"
 
 def test_a_run_is_its_transitions() -> None:
     result = execute(HALVE, "aaaaa", trace=True)
-    assert (result.verdict, result.reason, result.steps, result.state) == ("reject", Reason.REJECTING_STATE, 3, "odd")
+    assert (result.verdict, result.reason, result.steps, result.state) == (
+        "reject",
+        CounterStopReason.REJECTING_STATE,
+        3,
+        "odd",
+    )
     assert dict(result.counters) == {"a": 1, "x": 2}
     assert [str(one) for one in result.transitions or ()] == ["q: a >= 2 -> q: a -= 2, x += 1"] * 2 + [
         "q: a = 1 -> odd"
     ]
-    assert tuple(transitions(HALVE, "aaaaa")) == result.transitions
+    assert tuple(iterate_transitions(HALVE, "aaaaa")) == result.transitions
     assert execute(HALVE, "aaaa").accepted
 
 
@@ -55,9 +60,9 @@ def test_words_of_another_shape_are_rejected_before_the_first_step() -> None:
         "", "a", "b", "ab", "aabb", "abb",
     ]  # fmt: skip
     rejected = execute(machine, "ba", trace=True)
-    assert (rejected.reason, rejected.steps, rejected.transitions) == (Reason.SHAPE, 0, ())
+    assert (rejected.reason, rejected.steps, rejected.transitions) == (CounterStopReason.WRONG_SHAPE, 0, ())
     assert rejected.halted
-    assert list(transitions(machine, "ba")) == []
+    assert list(iterate_transitions(machine, "ba")) == []
 
 
 def test_a_start_state_that_accepts_makes_no_step() -> None:
@@ -78,7 +83,7 @@ def test_a_start_state_that_accepts_makes_no_step() -> None:
 def test_a_run_error_names_step_and_counters(
     monkeypatch: pytest.MonkeyPatch, lines: str, word: str, step: int | None, message: str, plain_steps: int
 ) -> None:
-    monkeypatch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
+    monkeypatch.setattr(interpreter, "INTERPRETED_STEPS", plain_steps)
     machine = parse(HEAD + lines)
     if step is None:
         assert execute(machine, word).accepted
@@ -94,9 +99,9 @@ def test_a_run_error_names_step_and_counters(
 @pytest.mark.parametrize("plain_steps", [0, 10_000])
 def test_an_undetected_overlap_is_an_error_at_run_time(monkeypatch: pytest.MonkeyPatch, plain_steps: int) -> None:
     monkeypatch.setattr("softmachine.languages.counter.determinism.PAIR_BUDGET", 0)
-    monkeypatch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
+    monkeypatch.setattr(interpreter, "INTERPRETED_STEPS", plain_steps)
     machine = parse(HEAD + "q: a >= 3 -> q: a -= 1\nq: 2*a = 3*b -> yes\nq: a < 3 and 2*a != 3*b -> no")
-    assert not machine.determinism.proven
+    assert not machine.determinism.is_proven
     assert execute(machine, "aa" + "b" * 9).verdict == "reject"
     with pytest.raises(RunError, match=r"at step 3, two transitions apply: .*a >= 3.* and .*2\*a = 3\*b"):
         execute(machine, "a" * 8 + "b" * 4)
@@ -118,7 +123,7 @@ def test_the_step_limit_ends_a_run_that_could_continue() -> None:
     assert execute(HALVE, "aaaa", max_steps=3).halted
     forever = parse(HEAD + "q: true -> q: a += 1")
     assert execute(forever, "", max_steps=200_000).counters["a"] == 200_000
-    assert len(list(islice(transitions(forever, "ab"), 100))) == 100
+    assert len(list(islice(iterate_transitions(forever, "ab"), 100))) == 100
 
 
 @given(st.integers(0, 2**32), st.integers(0, 2000), st.integers(0, 50))
@@ -129,10 +134,10 @@ def test_the_compiled_loop_does_what_the_plain_one_does(seed: int, max_steps: in
     word = rng.choices(machine.alphabet, k=rng.randrange(12))
     plain = execute(machine, word, max_steps=max_steps, trace=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
-        patch.setattr(jit_interpreter, "CHUNK", rng.choice([1, 7, 1 << 22]))
+        patch.setattr(interpreter, "INTERPRETED_STEPS", plain_steps)
+        patch.setattr(jit_interpreter, "CHUNK_STEPS", rng.choice([1, 7, 1 << 22]))
         if rng.random() < 0.5:
-            patch.setattr(jit_interpreter, "LARGEST", rng.choice([5, 50, 500]))
+            patch.setattr(jit_interpreter, "MAX_ABS_SUM", rng.choice([5, 50, 500]))
         handed_over = execute(machine, word, max_steps=max_steps)
     for field in ("verdict", "reason", "steps", "state", "counters"):
         assert getattr(handed_over, field) == getattr(plain, field), field
@@ -145,7 +150,7 @@ def test_a_run_is_followed_by_the_compiled_loop_as_by_the_plain_one(
 ) -> None:
     rng = random.Random(seed)
     machine = random_counter_machine(rng, letters=rng.randint(1, 3), work_counters=rng.randint(0, 3))
-    start = machine.initial(rng.choices(machine.alphabet, k=rng.randrange(12)))
+    start = machine.initial_counters(rng.choices(machine.alphabet, k=rng.randrange(12)))
     right = execute_from(machine, start, max_steps=max_steps, trace=True)
     codes = [machine.transitions.index(transition) for transition in right.transitions or ()]
     wrong = rng.randrange(len(codes)) if codes and rng.random() < 0.7 else None
@@ -153,33 +158,33 @@ def test_a_run_is_followed_by_the_compiled_loop_as_by_the_plain_one(
         codes[wrong] = (codes[wrong] + 1) % len(machine.transitions)
     whole = wrong is None or machine.transitions[codes[wrong]] == (right.transitions or ())[wrong]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
-        patch.setattr(jit_interpreter, "CHUNK", rng.choice([1, 7, 1 << 22]))
-        patch.setattr(jit_interpreter, "PIECE", rng.choice([1, 7, 1 << 22]))
+        patch.setattr(interpreter, "INTERPRETED_STEPS", plain_steps)
+        patch.setattr(jit_interpreter, "CHUNK_STEPS", rng.choice([1, 7, 1 << 22]))
+        patch.setattr(jit_interpreter, "VERIFY_CHUNK_STEPS", rng.choice([1, 7, 1 << 22]))
         if rng.random() < 0.5:
-            patch.setattr(jit_interpreter, "LARGEST", rng.choice([5, 50, 500]))
+            patch.setattr(jit_interpreter, "MAX_ABS_SUM", rng.choice([5, 50, 500]))
         followed = Configuration(machine.start, dict(start))
-        taken = Coded(np.array(codes, dtype=np.uint8), machine.transitions)
+        taken = CodeArray(np.array(codes, dtype=np.uint8), machine.transitions)
         if whole:
-            follow(machine, followed, taken)
+            replay(machine, followed, taken)
             assert (followed.steps, followed.state, followed.counters) == (right.steps, right.state, right.counters)
             return
         with pytest.raises(RunError, match="is taken, but") as caught:
-            follow(machine, followed, taken)
+            replay(machine, followed, taken)
         assert caught.value.step == (wrong or 0) + 1
 
 
 def test_counters_beyond_64_bits_are_exact() -> None:
-    grow = Transition("q", compare("x", "<", 100), (("a", 10**18), ("x", 1)), "q")
-    check = Transition("q", compare("x", ">=", 100), (), "r")
-    shrink = Transition("r", compare("a", ">=", 10**18), (("a", -(10**18)), ("y", 1)), "r")
-    end = Transition("r", compare("a", "<", 10**18), (), "yes")
+    grow = Transition("q", make_comparison("x", "<", 100), (("a", 10**18), ("x", 1)), "q")
+    check = Transition("q", make_comparison("x", ">=", 100), (), "r")
+    shrink = Transition("r", make_comparison("a", ">=", 10**18), (("a", -(10**18)), ("y", 1)), "r")
+    end = Transition("r", make_comparison("a", "<", 10**18), (), "yes")
     machine = CounterMachine(
         name="large", alphabet=("a",), work_counters=("x", "y"), start="q", accept=("yes",),
         transitions=(grow, check, shrink, end),
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interpreter, "PLAIN_STEPS", 1)
+        patch.setattr(interpreter, "INTERPRETED_STEPS", 1)
         result = execute(machine, "aaa")
     assert dict(result.counters) == {"a": 3, "x": 100, "y": 100}
     largest = execute(machine, "aaa", max_steps=100, trace=True)

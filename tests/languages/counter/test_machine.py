@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from softmachine.languages.counter import TRUE, CounterMachine, Not, Transition, compare, execute, parse
+from softmachine.languages.counter import TRUE, CounterMachine, Not, Transition, execute, make_comparison, parse
 from softmachine.languages.counter.printer import machine_table
 from softmachine.languages.source import Source
 from softmachine.support.errors import InputError, InvalidError
@@ -48,17 +48,17 @@ def test_two_tests_that_overlap_are_named_with_a_witness() -> None:
     ],
 )
 def test_tests_that_exclude_each_other_are_proven_to(one: str, two: str) -> None:
-    assert parse(f"{HEAD}q: {one} -> yes\nq: {two} -> no").determinism.proven
+    assert parse(f"{HEAD}q: {one} -> yes\nq: {two} -> no").determinism.is_proven
 
 
 def test_a_counter_that_cancels_out_has_a_value_too() -> None:
-    assert parse(HEAD + "q: a + b = a + 1 -> yes\nq: x != x -> no\nq: else -> no").determinism.proven
+    assert parse(HEAD + "q: a + b = a + 1 -> yes\nq: x != x -> no\nq: else -> no").determinism.is_proven
     assert "both apply when a = 0, b = 1, x = 0" in refusal("q: a + b = a + 1 -> yes\nq: x = x and b >= 1 -> no")
 
 
 def test_transitions_of_different_states_and_else_never_overlap() -> None:
     machine = parse(HEAD + "q: a >= 0 -> r\nr: a >= 0 -> yes\nr: else -> no")
-    assert machine.determinism.proven
+    assert machine.determinism.is_proven
 
 
 def test_a_counter_that_always_becomes_negative_is_detected_statically() -> None:
@@ -101,10 +101,10 @@ def test_all_problems_are_reported_but_not_thousands() -> None:
 
 
 def test_else_is_written_out_as_a_guard() -> None:
-    one, other = Transition("q", compare("a", ">=", 2), (), "q"), Transition("q", None, (), "yes")
+    one, other = Transition("q", make_comparison("a", ">=", 2), (), "q"), Transition("q", None, (), "yes")
     machine = CounterMachine(name="m", alphabet=("a",), start="q", accept=("yes",), transitions=(one, other))
     assert machine.guard(one) == one.test
-    assert machine.guard(other) == Not(compare("a", ">=", 2))
+    assert machine.guard(other) == Not(make_comparison("a", ">=", 2))
     alone = CounterMachine(name="m", alphabet=(), start="q", accept=("yes",), transitions=(other,))
     assert alone.guard(other) == TRUE
 
@@ -112,14 +112,14 @@ def test_else_is_written_out_as_a_guard() -> None:
 def test_a_machine_that_is_too_hard_to_decide_is_left_to_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     # Intervals of single counters do not separate these tests.
     lines = "\n".join(f"q: 20*a + {number} = 20*b + x and x = 0 -> q: b += 1" for number in range(1, 20))
-    assert parse(HEAD + lines).determinism.proven
+    assert parse(HEAD + lines).determinism.is_proven
     monkeypatch.setattr("softmachine.languages.counter.determinism.BUDGET", 1000)
-    assert not parse(HEAD + lines).determinism.proven
+    assert not parse(HEAD + lines).determinism.is_proven
 
 
 def test_random_machines_are_deterministic_by_construction() -> None:
     rng = random.Random(2)
-    assert all(random_counter_machine(rng).determinism.proven for _ in range(40))
+    assert all(random_counter_machine(rng).determinism.is_proven for _ in range(40))
 
 
 def test_the_html_table_escapes_every_name() -> None:

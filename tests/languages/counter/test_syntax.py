@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.languages.counter import And, Condition, CounterMachine, Or, Transition, compare, holds, parse, to_text
-from softmachine.languages.formats import format_named, recognise
+from softmachine.languages.counter import (
+    And,
+    Condition,
+    CounterMachine,
+    Or,
+    Transition,
+    holds,
+    make_comparison,
+    parse,
+    to_text,
+)
+from softmachine.languages.formats import format_by_name, recognise
 from softmachine.support.errors import SourceError
 from softmachine.testing.counter import random_condition, random_counter_machine
 
@@ -25,13 +35,13 @@ q0: else -> no
 
 def test_the_example_is_parsed() -> None:
     machine = parse(EXAMPLE)
-    assert (machine.name, machine.alphabet, machine.work_counters, machine.order) == (
+    assert (machine.name, machine.alphabet, machine.work_counters, machine.has_ordered_letters) == (
         "machine", ("a", "b"), ("x", "y", "z"), False,
     )  # fmt: skip
     assert (machine.start, machine.accept, machine.reject) == ("q0", ("yes",), ("no",))
     assert machine.transitions == (
-        Transition("q0", compare("a", ">=", 2), (("a", -2), ("x", 1)), "q0"),
-        Transition("q0", And((compare("a", "=", 1), compare("b", "=", 0))), (), "yes"),
+        Transition("q0", make_comparison("a", ">=", 2), (("a", -2), ("x", 1)), "q0"),
+        Transition("q0", And((make_comparison("a", "=", 1), make_comparison("b", "=", 0))), (), "yes"),
         Transition("q0", None, (), "no"),
     )
     assert machine.transitions[1].place is not None
@@ -67,7 +77,7 @@ def test_a_more_deeply_indented_line_continues_the_previous_one() -> None:
     machine = parse(
         "input a\nstart q\naccept y\nq: a > 3\n     or\n  # why not\n  a = 1 -> y:\n   a -= 1\nq: else -> y\n"
     )
-    assert machine.transitions[0].test == Or((compare("a", ">", 3), compare("a", "=", 1)))
+    assert machine.transitions[0].test == Or((make_comparison("a", ">", 3), make_comparison("a", "=", 1)))
     assert machine.transitions[0].updates == (("a", -1),)
 
 
@@ -95,10 +105,10 @@ def test_random_machines_survive_a_round_trip(seed: int) -> None:
     assert [(one.source, one.updates, one.target) for one in again.transitions] == [
         (one.source, one.updates, one.target) for one in machine.transitions
     ]
-    assert (again.alphabet, again.work_counters, again.order) == (
+    assert (again.alphabet, again.work_counters, again.has_ordered_letters) == (
         machine.alphabet,
         machine.work_counters,
-        machine.order,
+        machine.has_ordered_letters,
     )
     values = [{name: rng.randint(0, 5) for name in machine.counters} for _ in range(50)]
     for one, two in zip(machine.transitions, again.transitions, strict=True):
@@ -127,7 +137,7 @@ def test_names_of_any_characters_survive(names: list[str]) -> None:
         name=names[0], alphabet=letters, work_counters=(counter,), start=state,
         accept=("end",) if state != "end" else (),
         transitions=(
-            Transition(state, compare(counter, ">=", 1), ((counter, -1), *((letter, 2) for letter in letters)), state),
+            Transition(state, make_comparison(counter, ">=", 1), ((counter, -1), *((s, 2) for s in letters)), state),
             Transition(state, None, (), "end" if state != "end" else state),
         ),
     )  # fmt: skip
@@ -182,8 +192,8 @@ def test_a_text_that_is_far_too_long_is_refused() -> None:
 
 
 def test_it_is_recognised() -> None:
-    assert format_named("counter").looks_like(EXAMPLE)
+    assert format_by_name("counter").looks_like(EXAMPLE)
     assert recognise(EXAMPLE) == "counter"
     assert recognise("?", filename="x.CM") == "counter"
-    assert not format_named("counter").looks_like("alphabet a\nACC <- #[Q_a] = 0")
-    assert not format_named("counter").looks_like("start state: q\ntable:\n  q: {R: q}")
+    assert not format_by_name("counter").looks_like("alphabet a\nACC <- #[Q_a] = 0")
+    assert not format_by_name("counter").looks_like("start state: q\ntable:\n  q: {R: q}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from softmachine.languages.counter import CounterMachine, Transition, compare
+from softmachine.languages.counter import CounterMachine, Transition, make_comparison
 from softmachine.languages.turing import TuringMachine
 
 
@@ -21,7 +21,7 @@ class Textbook:
     def counter_machine(self) -> CounterMachine:
         (letter,) = self.machine.alphabet
         for state in self.machine.states:
-            if state not in self.machine.final:
+            if state not in self.machine.halting_states:
                 self._pop("R", lambda symbol, state=state: self._rule(state, symbol), state)  # type: ignore[misc]
         self._add("load", letter, ">=", 1, [(letter, -1)], self._push("R", letter, "load"))
         self._add("load", letter, "=", 0, [], self.machine.start)
@@ -31,7 +31,7 @@ class Textbook:
         )  # fmt: skip
 
     def _rule(self, state: str, symbol: str) -> str:
-        rule = self.machine.rule(state, (symbol,))
+        rule = self.machine.find_rule(state, (symbol,))
         assert rule is not None
         if rule.move == ("R",):
             return self._push("L", rule.write[0], rule.next)
@@ -64,4 +64,4 @@ class Textbook:
     def _add(
         self, source: str, counter: str, relation: str, number: int, updates: list[tuple[str, int]], target: str
     ) -> None:
-        self.transitions.append(Transition(source, compare(counter, relation, number), tuple(updates), target))
+        self.transitions.append(Transition(source, make_comparison(counter, relation, number), tuple(updates), target))

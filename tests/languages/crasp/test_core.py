@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.languages.crasp import Comparison, core, counted, parse, run
-from softmachine.languages.linear import Linear
-from softmachine.languages.temporal import FALSE, TRUE, And, Constant, Formula, Not, Or, Symbol, subformulas
+from softmachine.languages.crasp import TermComparison, desugar, linear_counts, parse, run
+from softmachine.languages.linear import LinearExpression
+from softmachine.languages.temporal import FALSE, TRUE, And, BooleanConstant, Formula, Not, Or, Symbol, subformulas
 from softmachine.support.errors import ConstructionError
 from softmachine.testing.crasp import random_program
 
 
 def accepted(text: str) -> Formula:
-    formula = core(parse(f"alphabet a b\n{text}")).accept
+    formula = desugar(parse(f"alphabet a b\n{text}")).accept
     assert formula is not None
     return formula
 
@@ -22,18 +22,18 @@ def same(one: str, two: str) -> bool:
 def test_a_core_has_no_abbreviations() -> None:
     for seed in range(200):
         program = random_program(seed, with_rules=seed % 2 == 0, depth=5)
-        essence = core(program)
+        essence = desugar(program)
         bodies = [body for _, body in essence.rules] + ([essence.accept] if essence.accept is not None else [])
         assert [token for token, _ in essence.rules] == [rule.token for rule in program.rules]
         for body in bodies:
             for part in subformulas(body):
-                assert isinstance(part, Symbol | Constant | Not | And | Or | Comparison)
-                if isinstance(part, Comparison):
-                    terms, _ = counted(part)
+                assert isinstance(part, Symbol | BooleanConstant | Not | And | Or | TermComparison)
+                if isinstance(part, TermComparison):
+                    terms, _ = linear_counts(part)
                     assert terms
                     assert len({count for _, count in terms}) == len(terms)
                     assert all(coefficient for coefficient, _ in terms)
-                    assert part.right == Linear()
+                    assert part.right == LinearExpression()
 
 
 def test_names_are_replaced() -> None:
@@ -63,7 +63,7 @@ def test_what_is_always_so_is_left_out() -> None:
 def test_the_same_condition_is_not_tried_twice() -> None:
     twenty = " + ".join(["x", "2*y"] * 20)
     program = parse(f"alphabet a b\nx := Q_a ? 1 : #[Q_b]\ny := Q_a ? 0 : 2\naccept {twenty} = 20")
-    assert len(subformulas(core(program).accept or TRUE)) < 20
+    assert len(subformulas(desugar(program).accept or TRUE)) < 20
     for word in ("a", "ab", "abb", "bba", "bb"):
         assert run(program, word).accepted == (word[-1] == "a")
     assert accepted("x := Q_a ? 1 : 2\ny := Q_a ? #[Q_b] : 1\naccept x = y") == accepted("accept Q_a and 1 = #[Q_b]")
@@ -72,7 +72,7 @@ def test_the_same_condition_is_not_tried_twice() -> None:
 def test_too_many_cases_are_refused() -> None:
     definitions = "\n".join(f"x{n + 1} := max(x{n}, #[Q_a] - {n}, #[Q_b] + {n})" for n in range(12))
     with pytest.raises(ConstructionError, match="more than 1,024 cases"):
-        core(parse(f"alphabet a b\nx0 := 1\n{definitions}\naccept x12 = 0"))
+        desugar(parse(f"alphabet a b\nx0 := 1\n{definitions}\naccept x12 = 0"))
     nested = "\n".join(f"x{n + 1} := #[x{n} = 0] = 0 ? x{n} : x{n} + 1" for n in range(11))
     with pytest.raises(ConstructionError, match="cases"):
-        core(parse(f"alphabet a b\nx0 := #[Q_a]\n{nested}\naccept x11 = 0"))
+        desugar(parse(f"alphabet a b\nx0 := #[Q_a]\n{nested}\naccept x11 = 0"))

@@ -6,9 +6,9 @@ from itertools import islice
 
 import pytest
 
-from softmachine.languages.crasp import Evaluation, Program, generate, interpreter, parse, run
-from softmachine.languages.crasp.streaming_interpreter import prefixes
-from softmachine.support.errors import ConstructionError, InputError, StuckError, UsageError
+from softmachine.languages.crasp import CraspProgram, Evaluation, generate, interpreter, parse, run
+from softmachine.languages.crasp.streaming_interpreter import accept_prefixes
+from softmachine.support.errors import ConstructionError, InputError, NoNextTokenError, UsageError
 from softmachine.testing import strings
 from softmachine.testing.crasp import random_program
 
@@ -50,7 +50,7 @@ def test_formulas_have_their_defined_semantics(text: str, alphabet: str, predica
     for word in strings(alphabet, 10 if len(alphabet) == 1 else 6):
         assert interpreter.satisfies(program, word) == predicate(word), word
         assert run(program, word).accepted == predicate(word), word
-        assert [*prefixes(program, word)] == [predicate(word[:count]) for count in range(len(word) + 1)], word
+        assert [*accept_prefixes(program, word)] == [predicate(word[:count]) for count in range(len(word) + 1)], word
 
 
 def test_parity_of_the_letters() -> None:
@@ -72,14 +72,14 @@ def test_before_the_first_token_no_symbol_is_there_and_every_count_is_0() -> Non
 
 
 @pytest.mark.parametrize("generator", [generate, interpreter.generate])
-def test_a_stuck_run_names_position_and_token(generator: Callable[[Program, str], object]) -> None:
+def test_a_stuck_run_names_position_and_token(generator: Callable[[CraspProgram, str], object]) -> None:
     program = parse("alphabet a b\nt <- Q_b and #[Q_t] < 2\nu <- Q_t", name="p")
     tokens = iter(generator(program, "ab"))  # type: ignore[call-overload]
     assert list(islice(tokens, 2)) == ["t", "u"]
-    with pytest.raises(StuckError) as caught:
+    with pytest.raises(NoNextTokenError) as caught:
         next(tokens)
     assert "'p' is stuck at position 4, after 'u': no rule applies" in str(caught.value)
-    with pytest.raises(StuckError, match="stuck on the empty word"):
+    with pytest.raises(NoNextTokenError, match="stuck on the empty word"):
         list(generator(program, ""))  # type: ignore[call-overload]
 
 

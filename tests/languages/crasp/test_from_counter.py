@@ -9,8 +9,8 @@ import pytest
 from softmachine.languages import counter, zoo
 from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import generate, interpreter, parse, run, to_text
-from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
-from softmachine.support.errors import StuckError
+from softmachine.languages.crasp.from_counter import build_counter_program, transition_tokens
+from softmachine.support.errors import NoNextTokenError
 from softmachine.testing import words
 from softmachine.testing.counter import random_counter_machine
 
@@ -26,14 +26,14 @@ def nearly_ordered(machine: CounterMachine, longest: int) -> list[tuple[str, ...
 def written(machine: CounterMachine, word: tuple[str, ...], limit: int) -> list[str]:
     """The expected chain of thought, by the interpreter of the machine."""
     names = {id(transition): token for token, transition in transition_tokens(machine).items()}
-    tokens = [names[id(transition)] for transition in islice(counter.transitions(machine, word), limit)]
+    tokens = [names[id(transition)] for transition in islice(counter.iterate_transitions(machine, word), limit)]
     if len(tokens) < limit:
         tokens.append("ACC" if counter.execute(machine, word).accepted else "REJ")
     return tokens
 
 
 def agree(machine: CounterMachine, longest: int, limit: int = 2000) -> int:
-    program = counter_program(machine)
+    program = build_counter_program(machine)
     compared = 0
     for word in nearly_ordered(machine, longest):
         expected = written(machine, word, limit)
@@ -56,7 +56,7 @@ def test_a_program_writes_the_transitions_of_its_machine(name: str) -> None:
 @pytest.mark.parametrize("name", ZOO)
 def test_a_program_writes_the_transitions_of_its_machine_on_all_words_up_to_length_12(name: str) -> None:
     machine = ZOO[name]
-    program = counter_program(machine)
+    program = build_counter_program(machine)
     for length in range(13):
         for word in product(machine.alphabet, repeat=length):
             if machine.has_shape(word):
@@ -70,7 +70,7 @@ def random_machines(seeds: range, limit: int) -> int:
     for seed in seeds:
         rng = random.Random(seed)
         machine = random_counter_machine(rng, letters=rng.randint(1, 3), work_counters=rng.randint(0, 2))
-        program = counter_program(machine)
+        program = build_counter_program(machine)
         for _ in range(4):
             word = tuple(rng.choice(machine.alphabet) for _ in range(rng.randint(0, 8)))
             if rng.random() < 0.7:
@@ -94,7 +94,7 @@ def test_programs_of_random_machines_agree_with_the_definition() -> None:
     for seed in range(12):
         rng = random.Random(seed)
         machine = random_counter_machine(rng)
-        program = counter_program(machine)
+        program = build_counter_program(machine)
         for word in ("", "ab", "bba"):
             expected = list(islice(interpreter.generate(program, word), 15))
             assert list(islice(generate(program, word), 15)) == expected
@@ -102,7 +102,7 @@ def test_programs_of_random_machines_agree_with_the_definition() -> None:
 
 @pytest.mark.parametrize("name", ZOO)
 def test_a_program_can_be_written_and_read(name: str) -> None:
-    program = counter_program(ZOO[name])
+    program = build_counter_program(ZOO[name])
     assert parse(to_text(program)) == program
     assert not program.relations
 
@@ -114,7 +114,7 @@ def test_tokens_and_names_are_the_machines_own_where_they_can_be() -> None:
         name="names",
     )
     assert list(transition_tokens(machine)) == ["a_1", "a_2", "q 2"]
-    program = counter_program(machine)
+    program = build_counter_program(machine)
     assert [entry.name for entry in program.definitions] == [
         "a", "b", "x", "true_", "begins", "in_a", "in_q_2", "in_b",
     ]  # fmt: skip
@@ -125,12 +125,14 @@ def test_tokens_and_names_are_the_machines_own_where_they_can_be() -> None:
 
 
 def test_a_machine_may_halt_at_once() -> None:
-    assert run(counter_program(counter.parse("input a\nstart q\naccept q")), "a").tokens == ("ACC",)
-    assert run(counter_program(counter.parse("input a\nstart q\nreject q")), "").tokens == ("REJ",)
+    assert run(build_counter_program(counter.parse("input a\nstart q\naccept q")), "a").tokens == ("ACC",)
+    assert run(build_counter_program(counter.parse("input a\nstart q\nreject q")), "").tokens == ("REJ",)
 
 
 def test_where_the_machine_is_stuck_the_program_is() -> None:
-    program = counter_program(counter.parse("input a\nstart q\naccept yes\nq: a >= 2 -> q: a -= 2\nq: a = 0 -> yes"))
+    program = build_counter_program(
+        counter.parse("input a\nstart q\naccept yes\nq: a >= 2 -> q: a -= 2\nq: a = 0 -> yes")
+    )
     assert run(program, "aa").accepted
-    with pytest.raises(StuckError, match="at position 4, after 'q_1'"):
+    with pytest.raises(NoNextTokenError, match="at position 4, after 'q_1'"):
         run(program, "aaa")

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from softmachine.languages.crasp import Encoding, beta, decode, encode
-from softmachine.languages.crasp.relations import FARTHEST, row
+from softmachine.languages.crasp import RelativeEncoding, beta, decode_word, encode_word
+from softmachine.languages.crasp.relations import MAX_RELATED_POSITION, related_positions
 from softmachine.support.errors import InputError, UsageError
 from softmachine.testing import strings
 
@@ -14,12 +14,12 @@ TABLE = {
     11: "11", 12: "0", 13: "1", 14: "", 15: None, 16: "000", 17: "001", 18: "010", 19: "011", 20: "100",
 }  # fmt: skip
 ROWS = {5: (1,), 9: (2,), 10: (1,), 11: (1, 2), 13: (1,), 17: (3,), 18: (2,), 19: (2, 3), 20: (1,)}
-ALL = [Encoding.EXACT, Encoding.LITERAL, Encoding.MARKED]
+ALL = [RelativeEncoding.EXACT, RelativeEncoding.LITERAL, RelativeEncoding.MARKED]
 
 
 def test_beta_is_what_follows_the_first_zero() -> None:
     assert {x: beta(x) for x in TABLE} == TABLE
-    assert {x: row(x) for x in TABLE} == {x: ROWS.get(x, ()) for x in TABLE}
+    assert {x: related_positions(x) for x in TABLE} == {x: ROWS.get(x, ()) for x in TABLE}
     with pytest.raises(UsageError, match="positive numbers, not for 0"):
         beta(0)
 
@@ -33,41 +33,41 @@ def test_every_bit_string_is_beta_of_infinitely_many_numbers() -> None:
 
 def test_a_row_ends_long_before_its_position() -> None:
     for x in range(1, 5000):
-        assert all(1 <= i < x.bit_length() - 1 for i in row(x)) or not row(x)
-    assert row(2**61 + 2**60 - 1) == tuple(range(1, 61))
-    assert FARTHEST >= 60
+        assert all(1 <= i < x.bit_length() - 1 for i in related_positions(x)) or not related_positions(x)
+    assert related_positions(2**61 + 2**60 - 1) == tuple(range(1, 61))
+    assert MAX_RELATED_POSITION >= 60
 
 
 FIGURES = {
-    ("ab", Encoding.EXACT): ((10, 25), 26),
-    ("ab", Encoding.LITERAL): ((5, 9), 10),
-    ("ab", Encoding.MARKED): ((21, 38), 39),
-    ("bb", Encoding.EXACT): ((8, 11), 12),
-    ("bb", Encoding.LITERAL): ((2, 11), 12),
-    ("bb", Encoding.MARKED): ((17, 23), 24),
-    ("aba", Encoding.EXACT): ((21, 50), 51),
-    ("aba", Encoding.LITERAL): ((21, 25), 26),
-    ("aba", Encoding.MARKED): ((43, 74), 75),
+    ("ab", RelativeEncoding.EXACT): ((10, 25), 26),
+    ("ab", RelativeEncoding.LITERAL): ((5, 9), 10),
+    ("ab", RelativeEncoding.MARKED): ((21, 38), 39),
+    ("bb", RelativeEncoding.EXACT): ((8, 11), 12),
+    ("bb", RelativeEncoding.LITERAL): ((2, 11), 12),
+    ("bb", RelativeEncoding.MARKED): ((17, 23), 24),
+    ("aba", RelativeEncoding.EXACT): ((21, 50), 51),
+    ("aba", RelativeEncoding.LITERAL): ((21, 25), 26),
+    ("aba", RelativeEncoding.MARKED): ((43, 74), 75),
 }
 
 
 @pytest.mark.parametrize(("word", "encoding"), FIGURES)
-def test_the_figures_of_phase_one(word: str, encoding: Encoding) -> None:
-    assert encode(word, "ab", encoding) == FIGURES[word, encoding]
+def test_the_figures_of_phase_one(word: str, encoding: RelativeEncoding) -> None:
+    assert encode_word(word, "ab", encoding) == FIGURES[word, encoding]
 
 
 def test_decoding_inverts_encoding() -> None:
     for word in strings("ab", 6):
         for encoding in ALL:
-            lengths, _ = encode(word, "ab", encoding)
-            assert "".join(decode(lengths, "ab", encoding)) == word
+            lengths, _ = encode_word(word, "ab", encoding)
+            assert "".join(decode_word(lengths, "ab", encoding)) == word
     for word in map("".join, product("abc", repeat=3)):
-        assert "".join(decode(encode(word, "abc")[0], "abc")) == word
+        assert "".join(decode_word(encode_word(word, "abc")[0], "abc")) == word
 
 
 def test_different_words_have_different_lengths() -> None:
     for encoding in ALL:
-        found = [encode(word, "ab", encoding)[0] for word in strings("ab", 6)]
+        found = [encode_word(word, "ab", encoding)[0] for word in strings("ab", 6)]
         assert len(set(found)) == len(found)
 
 
@@ -77,7 +77,7 @@ def test_the_closed_form_for_two_letters() -> None:
             word = "".join("a" if bit == "1" else "b" for bit in bits)
             first = int("".join(bits), 2)
             second = 2**length - 1 - first
-            (one, two), total = encode(word, "ab", Encoding.EXACT)
+            (one, two), total = encode_word(word, "ab", RelativeEncoding.EXACT)
             assert one == 2 ** (length + 1) + first
             assert two == (1 if second > first else 3) * 2 ** (length + 1) + second
             assert total == two + 1
@@ -87,7 +87,7 @@ def test_the_closed_form_for_two_letters() -> None:
 def test_with_the_end_marker_the_first_length_is_the_word_itself() -> None:
     for word in strings("ab", 8):
         bits = "".join("1" if letter == "a" else "0" for letter in word)
-        assert encode(word, "ab")[0][0] == int(f"10{bits}1", 2)
+        assert encode_word(word, "ab")[0][0] == int(f"10{bits}1", 2)
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_with_the_end_marker_the_first_length_is_the_word_itself() -> None:
 )
 def test_lengths_that_stand_for_no_word_are_refused(lengths: tuple[int, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        decode(lengths, "ab")
+        decode_word(lengths, "ab")
 
 
 def test_unknown_letters_are_refused() -> None:
     with pytest.raises(InputError, match="symbol 'c' is not in the alphabet a b"):
-        encode("abc", "ab")
+        encode_word("abc", "ab")

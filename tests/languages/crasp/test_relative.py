@@ -5,8 +5,12 @@ from itertools import product
 import pytest
 
 from softmachine.languages import counter, turing
-from softmachine.languages.crasp import Encoding, encode, interpreter, parse, run, to_text
-from softmachine.languages.crasp.from_turing_relative import bounded_program, relative_program, turing_program
+from softmachine.languages.crasp import RelativeEncoding, encode_word, interpreter, parse, run, to_text
+from softmachine.languages.crasp.from_turing_relative import (
+    build_bounded_program,
+    build_relative_program,
+    build_turing_program,
+)
 from softmachine.support.errors import UsageError
 from softmachine.testing import load_as, strings
 
@@ -22,39 +26,39 @@ def lengths(word: str, tokens: tuple[str, ...]) -> tuple[tuple[int, ...], int]:
     return tuple(places), places[-1] + 1
 
 
-@pytest.mark.parametrize("encoding", [Encoding.LITERAL, Encoding.MARKED])
-def test_phase_one_writes_the_encoding(encoding: Encoding) -> None:
-    program = relative_program(AT_ONCE, encoding=encoding)
+@pytest.mark.parametrize("encoding", [RelativeEncoding.LITERAL, RelativeEncoding.MARKED])
+def test_phase_one_writes_the_encoding(encoding: RelativeEncoding) -> None:
+    program = build_relative_program(AT_ONCE, encoding=encoding)
     for word in strings("ab", 5):
         result = run(program, word)
-        assert lengths(word, result.tokens) == encode(word, "ab", encoding)
+        assert lengths(word, result.tokens) == encode_word(word, "ab", encoding)
         assert result.accepted
     for word in strings("ab", 2):
         assert tuple(interpreter.generate(program, word)) == run(program, word).tokens
 
 
 def test_phase_one_writes_the_encoding_of_three_letters() -> None:
-    program = relative_program(counter.parse("input a b c\nstart yes\naccept yes"))
+    program = build_relative_program(counter.parse("input a b c\nstart yes\naccept yes"))
     for word in strings("abc", 3):
-        assert lengths(word, run(program, word).tokens) == encode(word, "abc")
+        assert lengths(word, run(program, word).tokens) == encode_word(word, "abc")
 
 
 def test_the_figures_with_the_end_marker() -> None:
-    program = relative_program(AT_ONCE)
+    program = build_relative_program(AT_ONCE)
     assert lengths("ab", run(program, "ab").tokens) == ((21, 38), 39)
     assert lengths("bb", run(program, "bb").tokens) == ((17, 23), 24)
     assert lengths("aba", run(program, "aba").tokens) == ((43, 74), 75)
 
 
 def test_without_the_end_marker_ab_fires_at_length_5() -> None:
-    literal = relative_program(EVEN, encoding=Encoding.LITERAL)
+    literal = build_relative_program(EVEN, encoding=RelativeEncoding.LITERAL)
     tokens = run(literal, "ab").tokens
     assert tokens[:4] == ("l_a", "l_a", "l_a", "M_a")
     # β(5) is 1, not 10, so the word seems to end in a. With β(X_a) = 10 it would be seen that X_a is even.
     assert not run(literal, "ab").accepted
-    assert encode("ab", "ab", Encoding.EXACT)[0][0] % 2 == 0
+    assert encode_word("ab", "ab", RelativeEncoding.EXACT)[0][0] % 2 == 0
     for word in strings("ab", 6)[1:]:
-        assert (encode(word, "ab", Encoding.EXACT)[0][0] % 2 == 0) == word.endswith("b")
+        assert (encode_word(word, "ab", RelativeEncoding.EXACT)[0][0] % 2 == 0) == word.endswith("b")
 
 
 ENDS_IN_B = counter.parse(
@@ -65,29 +69,29 @@ ENDS_IN_B = counter.parse(
 
 
 def test_with_the_end_marker_the_last_letter_is_the_second_digit() -> None:
-    program = relative_program(ENDS_IN_B)
+    program = build_relative_program(ENDS_IN_B)
     for word in strings("ab", 6):
         assert run(program, word).accepted == word.endswith("b")
 
 
 def test_a_program_keeps_its_tokens_apart() -> None:
     machine = counter.parse("input $ l_a M_$\nstart M_l_a\naccept yes\nM_l_a: true -> yes", name="odd letters")
-    program = relative_program(machine)
+    program = build_relative_program(machine)
     assert program.relations == ("R",)
     assert len(program.tokens) == 3 + 1 + 6 + 1 + 1
     assert parse(to_text(program), name=program.name) == program
     word = ("l_a", "$", "M_$")
-    first = encode(word, machine.alphabet)[1] - 1
+    first = encode_word(word, machine.alphabet)[1] - 1
     assert run(program, word).tokens[first - 3] not in machine.alphabet
     assert run(program, word).accepted
 
 
 def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(UsageError, match="C-RASP cannot express the exact encoding"):
-        relative_program(AT_ONCE, encoding=Encoding.EXACT)
+        build_relative_program(AT_ONCE, encoding=RelativeEncoding.EXACT)
     ordered = counter.parse("input a b\norder\nstart yes\naccept yes")
     with pytest.raises(UsageError, match="requires its letters in order"):
-        relative_program(ordered)
+        build_relative_program(ordered)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +100,7 @@ def palindrome() -> turing.TuringMachine:
 
 
 def test_palindromes_by_the_relative_encoding(palindrome: turing.TuringMachine) -> None:
-    program = turing_program(palindrome)
+    program = build_turing_program(palindrome)
     longest: dict[int, int] = {}
     for word in strings("ab", 6):
         result = run(program, word)
@@ -106,7 +110,7 @@ def test_palindromes_by_the_relative_encoding(palindrome: turing.TuringMachine) 
 
 
 def test_palindromes_by_the_relative_encoding_as_defined(palindrome: turing.TuringMachine) -> None:
-    program = turing_program(palindrome)
+    program = build_turing_program(palindrome)
     for word in ("", "b"):
         assert tuple(interpreter.generate(program, word)) == run(program, word).tokens
 
@@ -114,12 +118,12 @@ def test_palindromes_by_the_relative_encoding_as_defined(palindrome: turing.Turi
 @pytest.mark.parametrize("name", ["power-of-two", "parity", "anbncn", "equality"])
 def test_turing_machines_by_counters(name: str) -> None:
     machine = load_as(name, turing.TuringMachine)
-    program = turing_program(machine)
+    program = build_turing_program(machine)
     length = 4 if len(machine.alphabet) < 3 else 3
     for size in range(length + 1):
         for word in product(machine.alphabet, repeat=size):
             assert run(program, word).verdict == turing.execute(machine, word).verdict, word
-    bounded = bounded_program(machine)
+    bounded = build_bounded_program(machine)
     order = machine.alphabet
     for size in range(7 if len(order) < 3 else 5):
         for word in product(order, repeat=size):

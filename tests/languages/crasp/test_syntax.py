@@ -3,23 +3,23 @@ from __future__ import annotations
 import pytest
 
 from softmachine.languages.crasp import (
-    Comparison,
     Conditional,
     Count,
+    CraspProgram,
     Maximum,
     Minimum,
     NamedFormula,
     NamedTerm,
-    Program,
     Rule,
     Term,
-    compare,
+    TermComparison,
+    as_term,
+    make_comparison,
     parse,
-    term,
     to_text,
 )
-from softmachine.languages.formats import format_named
-from softmachine.languages.linear import Linear
+from softmachine.languages.formats import format_by_name
+from softmachine.languages.linear import LinearExpression
 from softmachine.languages.temporal import TRUE, And, Formula, Not, Once, Or, Symbol
 from softmachine.support.errors import InvalidError, SourceError, UsageError
 from softmachine.testing.crasp import random_program
@@ -47,12 +47,12 @@ def refusal(text: str) -> str:
 def test_all_forms_are_parsed() -> None:
     program = parse(CONTRACT)
     assert program.alphabet == ("a", "b")
-    assert program["P"] == Linear(((1, Count(A)), (-2, Count(Symbol("t")))))
-    p = term(NamedTerm("P"))
+    assert program["P"] == LinearExpression(((1, Count(A)), (-2, Count(Symbol("t")))))
+    p = as_term(NamedTerm("P"))
     assert program.rules == (
-        Rule("ACC", compare(p, "=", 0)),
-        Rule("REJ", compare(p, "=", 1)),
-        Rule("t", compare(p, ">=", 2)),
+        Rule("ACC", make_comparison(p, "=", 0)),
+        Rule("REJ", make_comparison(p, "=", 1)),
+        Rule("t", make_comparison(p, ">=", 2)),
     )
     assert program.tokens == ("a", "b", "ACC", "REJ", "t")
     ends = parse("alphabet ( )\naccept #[ #[')'] > #['('] ] = 0 and #['('] = #[')']")
@@ -61,22 +61,24 @@ def test_all_forms_are_parsed() -> None:
 
 
 def test_terms_are_sums_of_numbers() -> None:
-    assert body("-#[Q_a] + 3*(#R[Q_b] - 2) - -1".replace("- -1", "+ 1")) == Linear(
+    assert body("-#[Q_a] + 3*(#R[Q_b] - 2) - -1".replace("- -1", "+ 1")) == LinearExpression(
         ((-1, Count(A)), (3, Count(B, "R"))), -5
     )
-    assert body("Q_a ? 1 : Q_b ? #[Q_a] : 3") == term(
-        Conditional(A, term(1), term(Conditional(B, term(Count(A)), term(3))))
+    assert body("Q_a ? 1 : Q_b ? #[Q_a] : 3") == as_term(
+        Conditional(A, as_term(1), as_term(Conditional(B, as_term(Count(A)), as_term(3))))
     )
-    assert body("2*(Q_a ? 1 : 0) - max(1, #[Q_a])") == Linear(
-        ((2, Conditional(A, term(1), term(0))), (-1, Maximum((term(1), term(Count(A))))))
+    assert body("2*(Q_a ? 1 : 0) - max(1, #[Q_a])") == LinearExpression(
+        ((2, Conditional(A, as_term(1), as_term(0))), (-1, Maximum((as_term(1), as_term(Count(A))))))
     )
-    assert body("min((1), Q_a ? 1 : 2)") == term(Minimum((term(1), term(Conditional(A, term(1), term(2))))))
+    assert body("min((1), Q_a ? 1 : 2)") == as_term(
+        Minimum((as_term(1), as_term(Conditional(A, as_term(1), as_term(2)))))
+    )
 
 
 def test_a_name_stands_for_its_definition() -> None:
     assert body("y and not (y)", "y := Q_a") == And((NamedFormula("y"), Not(NamedFormula("y"))))
-    assert body("(y) + 1", "y := #[Q_a]") == Linear(((1, NamedTerm("y")),), 1)
-    assert body("((y)) = 1 or Q_a", "y := (#[Q_a])") == Or((compare(term(NamedTerm("y")), "=", 1), A))
+    assert body("(y) + 1", "y := #[Q_a]") == LinearExpression(((1, NamedTerm("y")),), 1)
+    assert body("((y)) = 1 or Q_a", "y := (#[Q_a])") == Or((make_comparison(as_term(NamedTerm("y")), "=", 1), A))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_lines_may_be_indented_split_and_commented() -> None:
     program = parse(text)
     assert program.name == "my name"
     assert program.alphabet == ("a", "#", "(")
-    assert program["P"] == Linear(((1, Count(A)), (2, Count(Symbol("#")))))
+    assert program["P"] == LinearExpression(((1, Count(A)), (2, Count(Symbol("#")))))
 
 
 def test_tokens_may_have_any_characters() -> None:
@@ -222,16 +224,20 @@ def test_deep_and_long_texts_are_refused_and_break_nothing() -> None:
 
 
 def test_the_language_is_recognised_by_its_lines() -> None:
-    assert format_named("crasp").looks_like(CONTRACT)
-    assert format_named("crasp").looks_like("alphabet a\naccept #[Q_a] = 0")
-    assert format_named("crasp").looks_like("alphabet a\n'x y' <- foo")
-    assert not format_named("crasp").looks_like("alphabet a\nQ_a since Q_a")
-    assert not format_named("crasp").looks_like("alphabet a b\nx(i) = in(i) = 'a'\noutput x")
-    assert not format_named("crasp").looks_like("input a\nstart q\naccept yes\nq: a >= 1 -> q: a -= 1")
+    assert format_by_name("crasp").looks_like(CONTRACT)
+    assert format_by_name("crasp").looks_like("alphabet a\naccept #[Q_a] = 0")
+    assert format_by_name("crasp").looks_like("alphabet a\n'x y' <- foo")
+    assert not format_by_name("crasp").looks_like("alphabet a\nQ_a since Q_a")
+    assert not format_by_name("crasp").looks_like("alphabet a b\nx(i) = in(i) = 'a'\noutput x")
+    assert not format_by_name("crasp").looks_like("input a\nstart q\naccept yes\nq: a >= 1 -> q: a -= 1")
 
 
 def test_formulas_made_by_hand_print_and_compare() -> None:
-    formula = Comparison(term(Count(A)) - term(Conditional(B, term(1), term(0))), compare(0, "<", 1).relation, term(3))
+    formula = TermComparison(
+        as_term(Count(A)) - as_term(Conditional(B, as_term(1), as_term(0))),
+        make_comparison(0, "<", 1).relation,
+        as_term(3),
+    )
     assert str(And((formula, TRUE))) == "#[Q_a] - (Q_b ? 1 : 0) < 3 and true"
     assert formula == body("#[Q_a] - (Q_b ? 1 : 0) < 3")
     assert formula != body("#[Q_a] - (Q_b ? 1 : 1) < 3")
@@ -242,12 +248,12 @@ def test_formulas_made_by_hand_print_and_compare() -> None:
 def test_a_program_by_hand_is_checked_as_well() -> None:
     rules = (
         Rule("", NamedFormula("x")),
-        Rule("b", compare(term(NamedTerm("y")), "=", 1)),
+        Rule("b", make_comparison(as_term(NamedTerm("y")), "=", 1)),
         Rule("c", Once(A)),
-        Rule("d", compare(term(Count(TRUE, "S")), "=", 1)),
+        Rule("d", make_comparison(as_term(Count(TRUE, "S")), "=", 1)),
     )
     with pytest.raises(InvalidError) as caught:
-        Program(name="p", alphabet=("a", ""), rules=rules)
+        CraspProgram(name="p", alphabet=("a", ""), rules=rules)
     assert list(caught.value.problems) == [
         "the alphabet has an empty symbol; a symbol has at least one character",
         "a rule has an empty token",
@@ -257,6 +263,6 @@ def test_a_program_by_hand_is_checked_as_well() -> None:
         "rule for 'd': unknown relation 'S'; the relations are R",
     ]
     with pytest.raises(InvalidError, match="larger than 10\\^18"):
-        compare(term(Conditional(A, term(10**19), term(0))), "=", 0)
+        make_comparison(as_term(Conditional(A, as_term(10**19), as_term(0))), "=", 0)
     with pytest.raises(UsageError, match="one or more terms"):
         Minimum(())

@@ -6,12 +6,12 @@ from itertools import product
 import pytest
 
 from softmachine.languages import zoo
-from softmachine.languages.crasp import Program, encode, interpreter, run
-from softmachine.studies.measure.growth_laws import Law, fit
-from softmachine.studies.measure.myhill_nerode import slices
+from softmachine.languages.crasp import CraspProgram, encode_word, interpreter, run
+from softmachine.studies.measure.growth_laws import GrowthLaw, fit_growth
+from softmachine.studies.measure.myhill_nerode import compute_slices
 from softmachine.testing import load_as
 
-ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("crasp/")}
+ENTRIES = {entry.name: entry for entry in zoo.list_entries() if entry.file.startswith("crasp/")}
 
 
 def is_balanced(word: str) -> bool:
@@ -48,7 +48,7 @@ def test_every_program_is_tested() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_program_accepts_what_it_should(name: str) -> None:
     expected, longest = EXPECTED[name]
-    recogniser = load_as(name, Program)
+    recogniser = load_as(name, CraspProgram)
     for length in range(longest + 1):
         for letters in product(recogniser.alphabet, repeat=length):
             word = "".join(letters)
@@ -57,7 +57,7 @@ def test_a_program_accepts_what_it_should(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_samples_are_right(name: str) -> None:
-    recogniser = load_as(name, Program)
+    recogniser = load_as(name, CraspProgram)
     for sample in ENTRIES[name].samples:
         result = run(recogniser, sample.input)
         assert (result.verdict, len(result.tokens)) == (sample.verdict, sample.steps)
@@ -67,11 +67,11 @@ def test_samples_are_right(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ends-in-b-relative", "palindrome-relative"])
 def test_the_relative_encoding_is_written_first(name: str) -> None:
-    recogniser = load_as(name, Program)
+    recogniser = load_as(name, CraspProgram)
     for length in range(5):
         for letters in product("ab", repeat=length):
             tokens = run(recogniser, letters).tokens
-            assert (length + tokens.index("M_a"), length + tokens.index("M_b")) == encode(letters, "ab")[0]
+            assert (length + tokens.index("M_a"), length + tokens.index("M_b")) == encode_word(letters, "ab")[0]
 
 
 @pytest.mark.parametrize(
@@ -85,18 +85,18 @@ def test_the_relative_encoding_is_written_first(name: str) -> None:
     ],
 )
 def test_the_slices_of_what_counting_recognises_have_polynomially_many_classes(name: str, longest: int) -> None:
-    recogniser = load_as(name, Program)
+    recogniser = load_as(name, CraspProgram)
     lengths = range(1, longest + 1)
-    found = slices(lambda word: run(recogniser, word).accepted, recogniser.alphabet, lengths)
-    grown = fit({each.length: each.total for each in found})
+    found = compute_slices(lambda word: run(recogniser, word).accepted, recogniser.alphabet, lengths)
+    grown = fit_growth({each.length: each.num_states for each in found})
     assert grown is not None
-    assert grown.law is Law.POLYNOMIAL
+    assert grown.law is GrowthLaw.POLYNOMIAL
 
 
 @pytest.mark.slow
 def test_the_slices_of_palindromes_have_exponentially_many_classes() -> None:
-    recogniser = load_as("palindrome-relative", Program)
-    found = slices(lambda word: run(recogniser, word).accepted, "ab", range(1, 9))
-    grown = fit({each.length: each.total for each in found})
+    recogniser = load_as("palindrome-relative", CraspProgram)
+    found = compute_slices(lambda word: run(recogniser, word).accepted, "ab", range(1, 9))
+    grown = fit_growth({each.length: each.num_states for each in found})
     assert grown is not None
-    assert grown.law is Law.EXPONENTIAL
+    assert grown.law is GrowthLaw.EXPONENTIAL

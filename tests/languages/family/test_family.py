@@ -9,7 +9,7 @@ import pytest
 
 from softmachine.languages import zoo
 from softmachine.languages.circuit import evaluate
-from softmachine.languages.family import Family
+from softmachine.languages.family import CircuitFamily
 from softmachine.testing import load_as
 from softmachine.transformer.features import ceil_log2
 
@@ -29,8 +29,8 @@ DEFINITIONS: dict[str, Callable[[Sequence[str]], bool]] = {
 }
 
 
-def family(name: str) -> Family:
-    return load_as(name, Family)
+def family(name: str) -> CircuitFamily:
+    return load_as(name, CircuitFamily)
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -46,7 +46,7 @@ def test_every_short_word(name: str) -> None:
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_the_samples_of_the_index_are_right(name: str) -> None:
     """Regression: the sample 10100 of the voting family was wrong, where a group of two follows its first symbol."""
-    (entry,) = [entry for entry in zoo.entries() if entry.name == name]
+    (entry,) = [entry for entry in zoo.list_entries() if entry.name == name]
     assert {sample.verdict for sample in entry.samples} == {"accept", "reject"}
     for sample in entry.samples:
         assert (sample.verdict == "accept") is DEFINITIONS[name](sample.input), sample.input

@@ -6,8 +6,8 @@ import pytest
 
 from softmachine.languages import zoo
 from softmachine.languages.circuit import GateKind
-from softmachine.languages.family import Family, parse, to_text
-from softmachine.languages.formats import format_named, recognise
+from softmachine.languages.family import CircuitFamily, parse, to_text
+from softmachine.languages.formats import format_by_name, recognise
 from softmachine.support.errors import InputError, InvalidError, SourceError
 
 TEXT = """\
@@ -26,13 +26,13 @@ def test_a_family_is_read() -> None:
     found = parse(TEXT)
     assert (found.name, found.exponent, len(found.rules)) == ("odd ones", 2, 3)
     assert [rule.kind for rule in found.rules] == [GateKind.OR, GateKind.AND, GateKind.THR]
-    assert found.counts
+    assert found.has_threshold_gates
     assert found.alphabet == ("0", "1")
 
 
 def test_a_family_may_declare_its_depth() -> None:
     found = parse(TEXT.replace("log^2", "log^2 <= 3*log(n)^2 + 1"))
-    assert (found.exponent, str(found.deepest), found.depth(8)) == (2, "3 * log(n)^2 + 1", 28)
+    assert (found.exponent, str(found.max_depth), found.depth(8)) == (2, "3 * log(n)^2 + 1", 28)
     assert parse(to_text(found)) == found
     assert parse(TEXT.replace("log^2", "log <= n")).depth(5) == 5
 
@@ -46,11 +46,13 @@ def test_a_circuit_that_exceeds_the_declared_depth_is_refused() -> None:
         parse("family f\ndepth log^1 < n\ny = OR x(0)\noutput y")
 
 
-@pytest.mark.parametrize("text", [TEXT, *(entry.read() for entry in zoo.entries() if entry.file.endswith(".family"))])
+@pytest.mark.parametrize(
+    "text", [TEXT, *(entry.read_text() for entry in zoo.list_entries() if entry.file.endswith(".family"))]
+)
 def test_what_is_written_is_read_back(text: str) -> None:
     found = parse(text)
     assert parse(to_text(found)) == found
-    assert format_named("family").looks_like(text)
+    assert format_by_name("family").looks_like(text)
     assert recognise(text) == "family"
 
 
@@ -105,7 +107,7 @@ def test_an_output_is_needed_and_headers_come_once() -> None:
         parse("family f\ndepth log\ndepth log\ny = OR x(0)\noutput y")
 
 
-def of(body: str) -> Family:
+def of(body: str) -> CircuitFamily:
     return parse(f"family f\n{body}")
 
 

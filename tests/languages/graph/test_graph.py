@@ -20,7 +20,7 @@ def test_reachability_and_distances_agree_with_networkx(seed: int, directed: boo
         expected = {
             str(vertex): steps for vertex, steps in nx.single_source_shortest_path_length(theirs, start).items()
         }
-        assert ours.reachable(str(start)) == expected
+        assert ours.distances_from(str(start)) == expected
     assert parse(to_text(ours), name=ours.name) == ours or not ours.edges
 
 
@@ -29,8 +29,8 @@ def test_a_list_of_edges_is_read() -> None:
     assert made == Graph(
         name="roads", vertices=("a", "b", "c", "lonely"), edges=(("a", "b"), ("b", "c")), directed=False
     )
-    assert made.adjacent("b", "a")
-    assert not parse("a b\nb c\n").adjacent("b", "a")
+    assert made.is_adjacent("b", "a")
+    assert not parse("a b\nb c\n").is_adjacent("b", "a")
     assert isinstance(made, Source)
 
 

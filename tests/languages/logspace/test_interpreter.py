@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from softmachine.languages.logspace import LogspaceMachine, accepts, parse, reachable
+from softmachine.languages.logspace import LogspaceMachine, accepts, parse, reachable_configurations
 from softmachine.testing import load_as
 
 
@@ -37,14 +37,14 @@ def test_longer_words(count: int) -> None:
 
 
 def test_configurations_are_reached_step_by_step() -> None:
-    found = reachable(load_as("equal-blocks", LogspaceMachine), "1#1")
+    found = reachable_configurations(load_as("equal-blocks", LogspaceMachine), "1#1")
     assert [str(configuration) for configuration in found][:3] == ["begin@0,0:__", "seek@1,1:__", "first@1,1:__"]
 
 
 def test_the_number_of_configurations_that_are_reached_is_at_most_that_of_all() -> None:
     found = load_as("equal-blocks", LogspaceMachine)
     for length in range(6):
-        assert len(reachable(found, "1" * length)) <= found.configurations(length)
+        assert len(reachable_configurations(found, "1" * length)) <= found.count_configurations(length)
 
 
 def test_a_nondeterministic_choice_is_any_of_several_rules() -> None:

@@ -5,25 +5,25 @@ from __future__ import annotations
 import pytest
 
 from softmachine.languages import zoo
-from softmachine.languages.formats import format_named, recognise
+from softmachine.languages.formats import format_by_name, recognise
 from softmachine.languages.logspace import parse, to_text
 from softmachine.support.errors import InvalidError, SourceError
 
 HEAD = "machine m\ninput a b\nwork 1\nspace 2 log + 1\nstart s\naccept yes\n"
-FILES = [entry.read() for entry in zoo.entries() if entry.file.endswith(".nl")]
+FILES = [entry.read_text() for entry in zoo.list_entries() if entry.file.endswith(".nl")]
 
 
 @pytest.mark.parametrize("text", [*FILES, HEAD + "s < < -> yes < S S\n"])
 def test_what_is_written_is_read_back(text: str) -> None:
     found = parse(text)
     assert parse(to_text(found)) == found
-    assert format_named("logspace").looks_like(text)
+    assert format_by_name("logspace").looks_like(text)
     assert recognise(text) == "logspace"
 
 
 def test_stars_stand_for_letters_and_symbols() -> None:
     found = parse(HEAD + "s * * -> yes * R L\n")
-    assert {(rule.reads, rule.work, rule.writes) for rule in found.rules} == {
+    assert {(rule.input_symbol, rule.work_symbol, rule.written_symbol) for rule in found.rules} == {
         (letter, symbol, symbol) for letter in "ab" for symbol in "1_"
     }
 
@@ -31,7 +31,7 @@ def test_stars_stand_for_letters_and_symbols() -> None:
 @pytest.mark.parametrize(("text", "cells"), [("2 log + 1", 5), ("log", 2), ("3 log", 6), ("4", 4)])
 def test_the_size_of_the_work_tape(text: str, cells: int) -> None:
     found = parse(HEAD.replace("2 log + 1", text) + "s < < -> yes < S S\n")
-    assert found.space(3) == cells
+    assert found.work_cells(3) == cells
 
 
 @pytest.mark.parametrize(

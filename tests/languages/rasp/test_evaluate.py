@@ -6,10 +6,10 @@ import pytest
 
 from softmachine.languages.rasp import (
     UNDEFINED,
-    Builder,
     Definition,
+    DefinitionBuilder,
     Operator,
-    Program,
+    RaspProgram,
     Reduction,
     evaluate,
     generate,
@@ -31,10 +31,10 @@ from softmachine.languages.rasp.ir import (
     Value,
     Width,
 )
-from softmachine.support.errors import InputError, StuckError, UsageError
+from softmachine.support.errors import InputError, NoNextTokenError, UsageError
 
 
-class Maker(Builder):
+class Maker(DefinitionBuilder):
     """Short notation for programs."""
 
     def __init__(self) -> None:
@@ -62,8 +62,8 @@ class Maker(Builder):
         letters: tuple[Value, ...] = (),
         causal: bool = False,
         stop: str | None = None,
-    ) -> Program:
-        return Program(
+    ) -> RaspProgram:
+        return RaspProgram(
             name="p", alphabet=tuple(alphabet), letters=letters, definitions=self.definitions(), output=output,
             causal=causal, stop=stop,
         )  # fmt: skip
@@ -145,8 +145,8 @@ def test_a_choice_counts_only_the_branch_that_is_taken(make: Maker) -> None:
 
 def test_largest_and_smallest(make: Maker) -> None:
     everything = make.add(SelectAll())
-    largest = make.aggregate(everything, make.tokens, reduction=Reduction.LARGEST)
-    smallest = make.aggregate(everything, make.tokens, reduction=Reduction.SMALLEST)
+    largest = make.aggregate(everything, make.tokens, reduction=Reduction.MAXIMUM)
+    smallest = make.aggregate(everything, make.tokens, reduction=Reduction.MINIMUM)
     values = evaluate(make.program(largest, "123", (3, 1, 2), causal=True), "3213")
     assert values[largest] == (2, 2, 3, 3)
     assert values[smallest] == (2, 1, 1, 1)
@@ -195,9 +195,9 @@ def test_none_goes_through_tables_and_cannot_be_compared(make: Maker) -> None:
 def test_elementwise_operations_are_those_of_python_and_undefined_where_they_mean_nothing(
     operator: Operator, operands: tuple[Value, ...], result: Value
 ) -> None:
-    from softmachine.languages.rasp.values import apply, identity
+    from softmachine.languages.rasp.values import apply, identity_key
 
-    assert identity(apply(operator, operands)) == identity(result)
+    assert identity_key(apply(operator, operands)) == identity_key(result)
 
 
 def repeated(make: Maker, start: str, body: tuple[Definition, ...], following: str) -> str:
@@ -223,7 +223,7 @@ def test_a_loop_ends_when_nothing_changes(make: Maker) -> None:
 
 def test_a_loop_that_cycles_is_detected(make: Maker) -> None:
     body = (Definition("other", Table(("x",), ((("a",), "b"), (("b",), "a")))),)
-    with pytest.raises(StuckError, match="its state after iteration 4 equals that after iteration 2"):
+    with pytest.raises(NoNextTokenError, match="its state after iteration 4 equals that after iteration 2"):
         run(make.program(repeated(make, make.tokens, body, "other")), "ab")
 
 
@@ -232,17 +232,17 @@ def test_a_scratchpad_is_written_until_the_stop_symbol(make: Maker) -> None:
     table = make.add(Table((make.tokens,), ((("a",), "b"), (("b",), "c"), (("c",), "$"))))
     program = make.program(table, "abc", causal=True, stop="$")
     assert generate(program, "a").letters == ("b", "c")
-    assert generate(program, "a").stopped
-    assert not generate(program, "a", max_steps=2).stopped
+    assert generate(program, "a").is_complete
+    assert not generate(program, "a", max_steps=2).is_complete
 
 
 def test_a_scratchpad_needs_a_stop_symbol_and_a_position_to_begin_with(make: Maker) -> None:
     with pytest.raises(UsageError, match="has no stop symbol"):
         generate(make.program(make.tokens), "a")
-    with pytest.raises(StuckError, match="cannot start from the empty word"):
+    with pytest.raises(NoNextTokenError, match="cannot start from the empty word"):
         generate(make.program(make.tokens, causal=True, stop="$"), "")
     stuck = make.add(Table((make.tokens,), ((("a",), "b"),)))
-    with pytest.raises(StuckError, match="after 1 steps is undefined"):
+    with pytest.raises(NoNextTokenError, match="after 1 steps is undefined"):
         generate(make.program(stuck, causal=True, stop="$"), "a")
 
 

@@ -5,25 +5,35 @@ from collections import Counter
 
 import pytest
 
-from softmachine.languages.rasp import UNDEFINED, Finite, Integer, Line, Program, Ratio, Type, evaluate, parse
-from softmachine.languages.rasp.values import Result, identity, is_number
+from softmachine.languages.rasp import (
+    UNDEFINED,
+    FiniteType,
+    FractionType,
+    IntegerType,
+    LengthPolynomial,
+    RaspProgram,
+    Type,
+    evaluate,
+    parse,
+)
+from softmachine.languages.rasp.values import PartialValue, identity_key, is_number
 from softmachine.testing import words
 from softmachine.testing.rasp import random_program
 
 
-def has_type(value: Result, found: Type, length: int) -> bool:
+def has_type(value: PartialValue, found: Type, length: int) -> bool:
     if value is UNDEFINED:
         return found.partial
-    if isinstance(found, Finite):
-        return identity(value) in {identity(other) for other in found.values}
-    if not is_number(value) or not found.low.at(length) <= value <= found.high.at(length):
+    if isinstance(found, FiniteType):
+        return identity_key(value) in {identity_key(other) for other in found.values}
+    if not is_number(value) or not found.low.evaluate(length) <= value <= found.high.evaluate(length):
         return False
-    if isinstance(found, Integer):
+    if isinstance(found, IntegerType):
         return isinstance(value, int)
-    return isinstance(found, Ratio) and value.denominator <= found.denominator.at(length)
+    return isinstance(found, FractionType) and value.denominator <= found.denominator.evaluate(length)
 
 
-def violations(program: Program, longest: int) -> list[str]:
+def violations(program: RaspProgram, longest: int) -> list[str]:
     return [
         f"{name} = {program.nodes[name]} is {value}, not {program.types[name]}, for {''.join(word)}"
         for word in words(program, longest)
@@ -120,10 +130,12 @@ def test_types_of_a_causal_program_are_narrower(text: str, described: str) -> No
 @pytest.mark.parametrize("seed", range(100))
 def test_bounds_are_right_at_every_length(seed: int) -> None:
     rng = random.Random(seed)
-    one, other = (Line.of([rng.randint(-9, 9) for _ in range(rng.randint(1, 4))]) for _ in range(2))
+    one, other = (
+        LengthPolynomial.from_coefficients([rng.randint(-9, 9) for _ in range(rng.randint(1, 4))]) for _ in range(2)
+    )
     for n in range(1, 12):
-        assert one.or_more(other).at(n) >= max(one.at(n), other.at(n))
-        assert one.or_less(other).at(n) <= min(one.at(n), other.at(n))
-        assert (one * other).at(n) == one.at(n) * other.at(n)
-        assert (one - other).at(n) == one.at(n) - other.at(n)
-        assert one.at(n) >= other.at(n) or not one.at_least(other)
+        assert one.upper_bound_with(other).evaluate(n) >= max(one.evaluate(n), other.evaluate(n))
+        assert one.lower_bound_with(other).evaluate(n) <= min(one.evaluate(n), other.evaluate(n))
+        assert (one * other).evaluate(n) == one.evaluate(n) * other.evaluate(n)
+        assert (one - other).evaluate(n) == one.evaluate(n) - other.evaluate(n)
+        assert one.evaluate(n) >= other.evaluate(n) or not one.is_at_least(other)

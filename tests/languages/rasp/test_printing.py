@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from softmachine.languages.rasp import Program, canonical, parse, to_text
-from softmachine.languages.rasp.builder import distinguished
+from softmachine.languages.rasp import RaspProgram, canonicalise, parse, to_text
+from softmachine.languages.rasp.builder import structural_key
 from softmachine.testing.rasp import random_program
 
 
-def survives(program: Program) -> bool:
+def survives(program: RaspProgram) -> bool:
     again = parse(to_text(program), name=program.name)
-    return again == program and distinguished(again.definitions) == distinguished(program.definitions)
+    return again == program and structural_key(again.definitions) == structural_key(program.definitions)
 
 
-def in_order(program: Program) -> Program:
-    definitions, output = canonical(program.definitions, program.output)
+def in_order(program: RaspProgram) -> RaspProgram:
+    definitions, output = canonicalise(program.definitions, program.output)
     return replace(program, definitions=definitions, output=output)
 
 
@@ -27,12 +27,12 @@ def test_any_program_survives_a_round_trip(seed: int) -> None:
     assert survives(in_order(program))
 
 
-def without_names(program: Program) -> Program:
+def without_names(program: RaspProgram) -> RaspProgram:
     """A program of anonymous definitions only, as another dialect produces it."""
     names = {definition.name: f"_{number}" for number, definition in enumerate(program.definitions, start=1)}
-    from softmachine.languages.rasp.ir import Definition, renamed
+    from softmachine.languages.rasp.ir import Definition, rename_operands
 
-    definitions = tuple(Definition(names[item.name], renamed(item.node, names)) for item in program.definitions)
+    definitions = tuple(Definition(names[item.name], rename_operands(item.node, names)) for item in program.definitions)
     return in_order(replace(program, definitions=definitions, output=names[program.output]))
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.languages.rasp import Builder, Definition, Operator, Program
+from softmachine.languages.rasp import Definition, DefinitionBuilder, Operator, RaspProgram
 from softmachine.languages.rasp.ir import (
     Aggregate,
     Apply,
@@ -27,10 +27,10 @@ from softmachine.support.errors import InvalidError
 GIVEN: dict[str, Node] = {"t": Tokens(), "i": Indices(), "one": Constant(1), "s": Select("t", "t", Operator.EQUAL)}
 
 
-def program(**nodes: Node) -> Program:
+def program(**nodes: Node) -> RaspProgram:
     definitions = tuple(Definition(name, node) for name, node in {**GIVEN, **nodes}.items())
     output = next((name for name in reversed(nodes) if nodes[name]), "t")
-    return Program(name="p", alphabet=("a", "b"), definitions=definitions, output=output)
+    return RaspProgram(name="p", alphabet=("a", "b"), definitions=definitions, output=output)
 
 
 def problems(**nodes: Node) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def test_names_are_names_and_each_is_used_once() -> None:
     assert problems(select=Tokens())[0] == "'select' is a reserved name; choose another name"
     twice = (Definition("x", Tokens()), Definition("x", Indices()))
     with pytest.raises(InvalidError, match="'x' is defined twice"):
-        Program(name="p", alphabet=("a",), definitions=twice, output="x")
+        RaspProgram(name="p", alphabet=("a",), definitions=twice, output="x")
 
 
 @pytest.mark.parametrize(
@@ -104,29 +104,29 @@ def test_names_are_names_and_each_is_used_once() -> None:
 )
 def test_an_alphabet_has_letters_each_once(alphabet: tuple[str, ...], letters: tuple[int, ...], problem: str) -> None:
     with pytest.raises(InvalidError, match=problem):
-        Program(name="p", alphabet=alphabet, letters=letters, definitions=(Definition("x", Tokens()),), output="x")
+        RaspProgram(name="p", alphabet=alphabet, letters=letters, definitions=(Definition("x", Tokens()),), output="x")
 
 
 def test_too_many_definitions_and_too_large_tables_are_refused() -> None:
     many = tuple(Definition(f"x{number}", Constant(number)) for number in range(10_001))
     with pytest.raises(InvalidError, match="it has 10,001 definitions; at most 10,000 are allowed"):
-        Program(name="p", alphabet=("a",), definitions=many, output="x0")
+        RaspProgram(name="p", alphabet=("a",), definitions=many, output="x0")
     rows = tuple(((number,), 0) for number in range(1 << 15))
     assert "a table of 32,768 rows is too large" in problems(x=Table(("i",), rows))[0]
 
 
 def test_what_is_built_twice_is_computed_once_and_first_names_stay() -> None:
-    builder = Builder()
+    builder = DefinitionBuilder()
     one, other = (
         builder.add(Apply(Operator.ADD, (builder.add(Indices()), builder.add(Constant(1))))),
         builder.add(Tokens()),
     )
     assert builder.add(Apply(Operator.ADD, (builder.add(Indices()), builder.add(Constant(1))))) == one
     assert builder.add(Constant(True)) != builder.add(Constant(1))
-    builder.call(one, "sum")
-    builder.call(one, "again")
-    builder.call(other, "sum")
-    builder.call(other, "no name")
+    builder.set_name(one, "sum")
+    builder.set_name(one, "again")
+    builder.set_name(other, "sum")
+    builder.set_name(other, "no name")
     assert [builder.name(reference) for reference in (one, other)] == ["sum", other]
     assert next(item for item in builder.definitions() if item.name == "sum").node == builder.node(one)
 
@@ -140,7 +140,7 @@ def test_a_program_shows_itself() -> None:
 
 def test_a_causal_program_that_reads_the_length_has_a_note() -> None:
     definitions = (Definition("n", Length()),)
-    causal = Program(name="p", alphabet=("a",), definitions=definitions, output="n", causal=True)
+    causal = RaspProgram(name="p", alphabet=("a",), definitions=definitions, output="n", causal=True)
     assert causal.notes == (
         "the program is causal, so length is the number of letters up to each position, not of the whole input",
     )

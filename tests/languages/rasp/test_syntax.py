@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from softmachine.languages import formats
-from softmachine.languages.formats import format_named
-from softmachine.languages.rasp import Finite, Integer, Line, Program, generate, parse, run
+from softmachine.languages.formats import format_by_name
+from softmachine.languages.rasp import FiniteType, IntegerType, LengthPolynomial, RaspProgram, generate, parse, run
 from softmachine.languages.rasp.ir import SelectPairs, Table
 from softmachine.languages.rasp.program import OpenProgram
-from softmachine.languages.source import Extensible, with_letters_of
+from softmachine.languages.source import ExtensibleSource, add_symbols_of_input
 from softmachine.support.errors import InvalidError, SoftmachineError, SourceError
 
 HEADER = "# alphabet: a b c\n"
@@ -67,7 +67,7 @@ def test_everything_but_sequence_operators_and_selectors_is_elaborated_away() ->
 def test_dictionaries_of_sequence_operators_are_tables() -> None:
     program = parse(HEADER + 'x = {("a", 0): "first", ("a", 1): "later"}[tokens, min(indices, 1)];')
     assert isinstance(program.nodes["x"], Table)
-    assert program.spell(run(program, "aba")) == "first undefined later"
+    assert program.format_values(run(program, "aba")) == "first undefined later"
 
 
 def test_lists_of_pairs_are_selectors() -> None:
@@ -119,7 +119,7 @@ def test_letters_are_also_numbers_and_booleans() -> None:
     assert output("x = tokens_int + tokens_float;", "12", "1 2") == (2, 4)
     assert output("x = tokens_bool;", "TF", "T F") == (True, False)
     partly = parse("# alphabet: 1 +\nx = tokens_int;")
-    assert partly.types["x"] == Finite((1,), partial=True)
+    assert partly.types["x"] == FiniteType((1,), partial=True)
 
 
 def test_what_a_shell_would_do_is_left_out_with_a_note() -> None:
@@ -136,12 +136,12 @@ def test_a_loop_is_written_repeat_until_unchanged() -> None:
         "  x = max(x, left);\n  turns = min(turns + 1, 3);\n} until unchanged;\ny = x;"
     )
     assert run(program, "01020") == (0, 1, 1, 2, 2)
-    assert program.types["y"] == Finite((0, 1, 2))
+    assert program.types["y"] == FiniteType((0, 1, 2))
 
 
 def test_numbers_in_loops_have_the_bounds_that_they_are_kept_in() -> None:
     program = parse(HEADER + "repeat x = 0 { x = min(x + 1, length); } until unchanged;\ny = x;")
-    assert program.types["y"] == Integer(Line(0), Line(0, 1))
+    assert program.types["y"] == IntegerType(LengthPolynomial(0), LengthPolynomial(0, 1))
     assert run(program, "aba") == (3, 3, 3)
 
 
@@ -180,22 +180,22 @@ def test_a_text_in_no_file_loads_nothing() -> None:
 def test_a_program_without_an_alphabet_is_over_the_letters_it_mentions() -> None:
     program = parse('x = tokens == "q"; # not "z"')
     assert isinstance(program, OpenProgram)
-    assert isinstance(program, Extensible)
+    assert isinstance(program, ExtensibleSource)
     assert program.alphabet == ("q", "a", "b", "c")
-    assert program.extended("pr").alphabet == ("q", "p", "r")
+    assert program.with_symbols("pr").alphabet == ("q", "p", "r")
     unnamed = parse("x = tokens;")
     assert isinstance(unnamed, OpenProgram)
-    assert run(unnamed.extended(["one"]), ("one",)) == ("one",)
-    assert not isinstance(parse(HEADER + "x = tokens;"), Extensible)
-    widened = with_letters_of(program, "qed")
-    assert isinstance(widened, Program)
+    assert run(unnamed.with_symbols(["one"]), ("one",)) == ("one",)
+    assert not isinstance(parse(HEADER + "x = tokens;"), ExtensibleSource)
+    widened = add_symbols_of_input(program, "qed")
+    assert isinstance(widened, RaspProgram)
     assert run(widened, "qed") == (True, False, False)
 
 
 def test_a_text_is_recognised() -> None:
-    assert format_named("rasp").looks_like("x = select(tokens, tokens, ==);")
+    assert format_by_name("rasp").looks_like("x = select(tokens, tokens, ==);")
     assert formats.recognise("", filename="x.rasp") == "rasp"
-    assert not format_named("rasp").looks_like("pigs fly; tokens count")
+    assert not format_by_name("rasp").looks_like("pigs fly; tokens count")
 
 
 # Syntax errors

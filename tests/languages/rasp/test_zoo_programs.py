@@ -12,16 +12,16 @@ from itertools import product
 import pytest
 
 from softmachine.languages import formats, zoo
-from softmachine.languages.rasp import UNDEFINED, Program, generate, parse, run, to_text
+from softmachine.languages.rasp import UNDEFINED, RaspProgram, generate, parse, run, to_text
 from softmachine.testing import load_as
 
-ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("rasp/")}
+ENTRIES = {entry.name: entry for entry in zoo.list_entries() if entry.file.startswith("rasp/")}
 Letters = tuple[str, ...]
 
 
 @cache
-def program(name: str) -> Program:
-    return load_as(f"{name}-rasp", Program)
+def program(name: str) -> RaspProgram:
+    return load_as(f"{name}-rasp", RaspProgram)
 
 
 def first(word: Letters, i: int) -> bool:
@@ -162,7 +162,7 @@ def test_a_sum_is_a_sum(name: str) -> None:
 def test_a_copy_is_written_until_it_is_complete() -> None:
     for word in words(("a", "b", "c"), 100):
         written = generate(program("copy"), (*word, "|"))
-        assert (written.letters, written.stopped) == (word, True)
+        assert (written.letters, written.is_complete) == (word, True)
 
 
 def test_parities_are_written_until_the_last() -> None:
@@ -191,27 +191,27 @@ def test_a_subleq_machine_does_what_subleq_machines_do() -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=list(ENTRIES))
-def test_samples_agree_with_the_interpreter(entry: zoo.Entry) -> None:
+def test_samples_agree_with_the_interpreter(entry: zoo.ZooEntry) -> None:
     loaded = entry.load()
-    assert isinstance(loaded, Program)
+    assert isinstance(loaded, RaspProgram)
     assert len(entry.samples) >= 3
     for sample in entry.samples:
         if loaded.stop is None:
-            output = loaded.spell(run(loaded, sample.input))
+            output = loaded.format_values(run(loaded, sample.input))
         else:
             written = generate(loaded, sample.input)
-            assert written.stopped
+            assert written.is_complete
             output = "".join(written.letters)
         assert output == sample.output
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=list(ENTRIES))
-def test_a_program_survives_a_round_trip_and_is_recognised(entry: zoo.Entry) -> None:
+def test_a_program_survives_a_round_trip_and_is_recognised(entry: zoo.ZooEntry) -> None:
     loaded = entry.load()
-    assert isinstance(loaded, Program)
+    assert isinstance(loaded, RaspProgram)
     assert parse(to_text(loaded), name=loaded.name) == loaded
     assert "# exact" not in to_text(loaded)
-    assert formats.recognise(entry.read()) == "rasp"
+    assert formats.recognise(entry.read_text()) == "rasp"
     assert loaded.default_input
 
 

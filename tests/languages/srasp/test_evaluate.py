@@ -6,25 +6,25 @@ from typing import Any
 import pytest
 
 from softmachine.languages.linear import Relation
-from softmachine.languages.srasp import Program, accepts, evaluate, parse, run
+from softmachine.languages.srasp import SraspProgram, accepts, evaluate, parse, run
 from softmachine.languages.srasp.ast import (
     Add,
     And,
     Attention,
-    Choice,
+    AttentionChoice,
+    BooleanLiteral,
     Compare,
     Conditional,
     Expression,
-    Integer,
+    IntegerLiteral,
     Mask,
     Member,
     Not,
     Or,
     PrefixSum,
     Subtract,
-    Symbol,
-    Truth,
-    Vector,
+    SymbolLiteral,
+    VectorRead,
 )
 from softmachine.support.errors import InputError, UsageError
 from softmachine.testing import words
@@ -125,13 +125,13 @@ def test_unknown_letters_and_longer_letters() -> None:
         value("in(i)", "ad")
     program = parse("alphabet one two\nx(i) = in(i)\noutput x")
     assert run(program, "two  one") == run(program, ["two", "one"]) == ("two", "one")
-    assert program.spell(run(program, "two one")) == "two one"
+    assert program.format_values(run(program, "two one")) == "two one"
 
 
 def test_values_are_spelled_as_text() -> None:
-    assert parse("alphabet a\nx(i) = pos(i)\noutput x").spell([1, -2]) == "1 -2"
-    assert parse("alphabet a\nx(i) = true\noutput x").spell([True, False]) == "true false"
-    assert parse("alphabet a\nx(i) = in(i)\noutput x").spell("aa") == "aa"
+    assert parse("alphabet a\nx(i) = pos(i)\noutput x").format_values([1, -2]) == "1 -2"
+    assert parse("alphabet a\nx(i) = true\noutput x").format_values([True, False]) == "true false"
+    assert parse("alphabet a\nx(i) = in(i)\noutput x").format_values("aa") == "aa"
 
 
 def test_long_words_do_not_take_long() -> None:
@@ -144,13 +144,13 @@ SIGNS = {**{comparison: comparison.value for comparison in Relation}, Relation.E
 def python(expression: Expression) -> str:
     """The expression as Python source over the list W of letters and the dictionary V of vectors."""
     match expression:
-        case Vector("in", at):
+        case VectorRead("in", at):
             return f"W[{at}]"
-        case Vector("pos", at):
+        case VectorRead("pos", at):
             return f"({at} + 1)"
-        case Vector(name=name, at=at):
+        case VectorRead(name=name, at=at):
             return f"V[{name!r}][{at}]"
-        case Symbol(value=constant) | Integer(value=constant) | Truth(value=constant):
+        case SymbolLiteral(value=constant) | IntegerLiteral(value=constant) | BooleanLiteral(value=constant):
             return repr(constant)
         case Not(operand=operand):
             return f"(not {python(operand)})"
@@ -172,12 +172,12 @@ def python(expression: Expression) -> str:
             return f"sum([{python(term)} for j in range(i + 1)])"
         case Attention():
             mask = "True" if expression.mask is Mask.NONE else expression.mask.value
-            last = -1 if expression.choice is Choice.RIGHTMOST else 0
+            last = -1 if expression.choice is AttentionChoice.RIGHTMOST else 0
             found = f"[{python(expression.value)} for j in range(n) if {mask} and {python(expression.predicate)}]"
             return f"({found} or [{python(expression.default)}])[{last}]"
 
 
-def in_python(program: Program, word: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
+def in_python(program: SraspProgram, word: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
     vectors: dict[str, Any] = {}
     for definition in program.definitions:
         code = compile(f"lambda i, n, W, V: {python(definition.body)}", "<test>", "eval")

@@ -8,29 +8,29 @@ from typing import Any, cast
 import pytest
 
 from softmachine.languages.linear import Relation
-from softmachine.languages.srasp import Definition, Kind, Program, Type, parse
+from softmachine.languages.srasp import Definition, SraspProgram, Type, ValueKind, parse
 from softmachine.languages.srasp.ast import (
     Add,
     And,
     Attention,
-    Choice,
+    AttentionChoice,
+    BooleanLiteral,
     Compare,
     Expression,
-    Integer,
+    IntegerLiteral,
     Mask,
     Member,
     Not,
     PrefixSum,
-    Symbol,
-    Truth,
-    Vector,
+    SymbolLiteral,
+    VectorRead,
 )
 from softmachine.support.errors import InvalidError
 
 
-def program(*bodies: Expression, alphabet: tuple[str, ...] = ("a", "b"), output: str = "v0") -> Program:
+def program(*bodies: Expression, alphabet: tuple[str, ...] = ("a", "b"), output: str = "v0") -> SraspProgram:
     definitions = tuple(Definition(f"v{number}", body) for number, body in enumerate(bodies))
-    return Program(name="test", alphabet=alphabet, definitions=definitions, output=output)
+    return SraspProgram(name="test", alphabet=alphabet, definitions=definitions, output=output)
 
 
 def problems(text: str) -> tuple[str, ...]:
@@ -42,13 +42,13 @@ def problems(text: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("in(i)", Type(Kind.SYMBOL, ("a", "b"))),
-        ("'c'", Type(Kind.SYMBOL, ("c",))),
-        ("'c' if true else in(i)", Type(Kind.SYMBOL, ("c", "a", "b"))),
-        ("rightmost j < i : in(j) else '?'", Type(Kind.SYMBOL, ("a", "b", "?"))),
-        ("psum j : pos(j)", Type(Kind.INTEGER)),
-        ("pos(i) < 3", Type(Kind.BOOLEAN)),
-        ("rightmost j where pos(j) = pos(i) : pos(j) > pos(i) else true", Type(Kind.BOOLEAN)),
+        ("in(i)", Type(ValueKind.SYMBOL, ("a", "b"))),
+        ("'c'", Type(ValueKind.SYMBOL, ("c",))),
+        ("'c' if true else in(i)", Type(ValueKind.SYMBOL, ("c", "a", "b"))),
+        ("rightmost j < i : in(j) else '?'", Type(ValueKind.SYMBOL, ("a", "b", "?"))),
+        ("psum j : pos(j)", Type(ValueKind.INTEGER)),
+        ("pos(i) < 3", Type(ValueKind.BOOLEAN)),
+        ("rightmost j where pos(j) = pos(i) : pos(j) > pos(i) else true", Type(ValueKind.BOOLEAN)),
     ],
 )
 def test_types_are_inferred(body: str, expected: Type) -> None:
@@ -131,19 +131,23 @@ def test_an_output_that_is_not_there_and_a_missing_alphabet_are_named() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: program(And((Truth(True),))), "'and' requires at least two operands, not 1"),
-        (lambda: program(Member(Vector("in", "i"), ())), "the set is empty"),
-        (lambda: program(Vector("v0", cast(Any, "k"))), "the positions are i and j"),
-        (lambda: program(Vector("in", "i"), alphabet=("a", "a")), "letter 'a' is listed 2 times"),
-        (lambda: program(Vector("in", "i"), alphabet=("a b",)), "symbol 'a b' is empty or contains whitespace"),
-        (lambda: program(Vector("in", "i"), output=""), "it has no output"),
-        (lambda: Program(name="x", alphabet=("a",), definitions=(), output="v"), "there are none"),
+        (lambda: program(And((BooleanLiteral(True),))), "'and' requires at least two operands, not 1"),
+        (lambda: program(Member(VectorRead("in", "i"), ())), "the set is empty"),
+        (lambda: program(VectorRead("v0", cast(Any, "k"))), "the positions are i and j"),
+        (lambda: program(VectorRead("in", "i"), alphabet=("a", "a")), "letter 'a' is listed 2 times"),
+        (lambda: program(VectorRead("in", "i"), alphabet=("a b",)), "symbol 'a b' is empty or contains whitespace"),
+        (lambda: program(VectorRead("in", "i"), output=""), "it has no output"),
+        (lambda: SraspProgram(name="x", alphabet=("a",), definitions=(), output="v"), "there are none"),
         (
-            lambda: Program(name="x", alphabet=("a",), definitions=(Definition("a b", Truth(True)),), output="a b"),
+            lambda: SraspProgram(
+                name="x", alphabet=("a",), definitions=(Definition("a b", BooleanLiteral(True)),), output="a b"
+            ),
             "'a b' is not a valid name",
         ),
         (
-            lambda: Program(name="x", alphabet=("a",), definitions=(Definition("psum", Truth(True)),), output="psum"),
+            lambda: SraspProgram(
+                name="x", alphabet=("a",), definitions=(Definition("psum", BooleanLiteral(True)),), output="psum"
+            ),
             "'psum' is a keyword",
         ),
     ],
@@ -155,7 +159,7 @@ def test_programs_made_in_python_are_checked_as_well(make: Any, message: str) ->
 
 
 def test_a_program_made_in_python_may_be_nested_as_deep_as_one_in_a_text() -> None:
-    body: Expression = Truth(True)
+    body: Expression = BooleanLiteral(True)
     for _ in range(50_000):
         body = Not(body)
     with pytest.raises(InvalidError, match="nested more than 100 deep"):
@@ -164,11 +168,13 @@ def test_a_program_made_in_python_may_be_nested_as_deep_as_one_in_a_text() -> No
 
 def test_many_problems_are_not_all_listed() -> None:
     with pytest.raises(InvalidError, match="… and 30 more"):
-        program(*[Not(Integer(1))] * 50)
+        program(*[Not(IntegerLiteral(1))] * 50)
 
 
 def test_a_program_is_immutable_and_can_be_compared_and_printed() -> None:
-    body = Attention(Choice.LEFTMOST, Mask.AFTER, Truth(True), Vector("in", "j"), Symbol("?"))
+    body = Attention(
+        AttentionChoice.LEFTMOST, Mask.AFTER, BooleanLiteral(True), VectorRead("in", "j"), SymbolLiteral("?")
+    )
     one, other = program(body), program(body)
     assert one == other
     assert hash(one) == hash(other)
@@ -180,17 +186,19 @@ def test_a_program_is_immutable_and_can_be_compared_and_printed() -> None:
 
 
 def test_a_program_shows_itself_as_a_table() -> None:
-    shown = program(Compare(Relation.LESS, PrefixSum(Add(Integer(1), Integer(1))), Integer(2)))._repr_html_()
+    shown = program(
+        Compare(Relation.LESS, PrefixSum(Add(IntegerLiteral(1), IntegerLiteral(1))), IntegerLiteral(2))
+    )._repr_html_()
     cells = ("v0", "Boolean", "(psum j : 1 + 1) &lt; 2", "output")
     assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
 
 
 def test_types_are_printed() -> None:
-    assert str(Type(Kind.SYMBOL, tuple("abcdefghij"))) == "symbol ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', …)"
-    assert Type(Kind.BOOLEAN).finite
-    assert not Type(Kind.INTEGER).finite
+    assert str(Type(ValueKind.SYMBOL, tuple("abcdefghij"))) == "symbol ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', …)"
+    assert Type(ValueKind.BOOLEAN).is_finite
+    assert not Type(ValueKind.INTEGER).is_finite
 
 
 def test_an_unavailable_type_is_an_error() -> None:
     with pytest.raises(InvalidError, match="unknown vector 'w'"):
-        program(Truth(True)).type_of(Vector("w", "j"))
+        program(BooleanLiteral(True)).type_of(VectorRead("w", "j"))

@@ -7,27 +7,27 @@ from itertools import product
 import pytest
 
 from softmachine.languages.srasp import (
-    Kind,
-    Lookup,
-    Product,
-    Program,
-    Sum,
+    AttentionStep,
+    PredicateProduct,
+    PrefixSumStep,
+    SraspProgram,
     Type,
+    ValueKind,
     evaluate,
+    list_operations,
     normalise,
-    operations,
     parse,
     run,
-    split,
+    split_predicate,
 )
-from softmachine.languages.srasp.ast import Attention, Expression, PrefixSum, Vector, children, indices, walk
-from softmachine.languages.srasp.interpreter import Meaning, meaning_of
+from softmachine.languages.srasp.ast import Attention, Expression, PrefixSum, VectorRead, children, free_indices, walk
+from softmachine.languages.srasp.interpreter import Denotation, denotation_of
 from softmachine.support.errors import ConstructionError
 from softmachine.testing import words
 from softmachine.testing.srasp import random_program
 
 
-def predicate_of(predicate: str, definitions: str = "", alphabet: str = "a b c") -> tuple[Program, Expression]:
+def predicate_of(predicate: str, definitions: str = "", alphabet: str = "a b c") -> tuple[SraspProgram, Expression]:
     last = f"x(i) = rightmost j where {predicate} : true else false"
     program = parse(f"alphabet {alphabet}\n{definitions}\n{last}\noutput x")
     body = program["x"]
@@ -36,33 +36,33 @@ def predicate_of(predicate: str, definitions: str = "", alphabet: str = "a b c")
 
 
 def products(predicate: str, definitions: str = "", alphabet: str = "a b c") -> list[str]:
-    return [str(term) for term in split(*predicate_of(predicate, definitions, alphabet))]
+    return [str(term) for term in split_predicate(*predicate_of(predicate, definitions, alphabet))]
 
 
-def reader(program: Program, word: tuple[str, ...]) -> Callable[[Expression], Meaning]:
+def reader(program: SraspProgram, word: tuple[str, ...]) -> Callable[[Expression], Denotation]:
     """The values of expressions over the vectors of a program on a word."""
     vectors = evaluate(program, word)
 
-    def read(part: Expression) -> Meaning | None:
+    def read(part: Expression) -> Denotation | None:
         values: tuple[object, ...]
         match part:
-            case Vector("in"):
+            case VectorRead("in"):
                 values = word
-            case Vector("pos"):
+            case VectorRead("pos"):
                 values = tuple(range(1, len(word) + 1))
-            case Vector():
+            case VectorRead():
                 values = vectors[part.name]
             case _:
                 return None
         return (lambda i, _: values[i]) if part.at == "i" else (lambda _, j: values[j])
 
-    return lambda expression: meaning_of(expression, read)
+    return lambda expression: denotation_of(expression, read)
 
 
-def meaning_of_product(product: Product, meaning: Callable[[Expression], Meaning]) -> Meaning:
+def meaning_of_product(product: PredicateProduct, meaning: Callable[[Expression], Denotation]) -> Denotation:
     conditions = [meaning(product.at_i), meaning(product.at_j)]
-    equal = [(meaning(equality.at_i), meaning(equality.at_j)) for equality in product.equal]
-    unequal = [(meaning(equality.at_i), meaning(equality.at_j)) for equality in product.unequal]
+    equal = [(meaning(equality.at_i), meaning(equality.at_j)) for equality in product.required_equalities]
+    unequal = [(meaning(equality.at_i), meaning(equality.at_j)) for equality in product.excluded_equalities]
     return lambda i, j: (
         all(condition(i, j) for condition in conditions)
         and all(left(i, j) == right(i, j) for left, right in equal)
@@ -70,14 +70,14 @@ def meaning_of_product(product: Product, meaning: Callable[[Expression], Meaning
     )
 
 
-def assert_covers_each_true_case_once(program: Program, predicate: Expression, length: int = 3) -> None:
-    terms = split(program, predicate)
+def assert_covers_each_true_case_once(program: SraspProgram, predicate: Expression, length: int = 3) -> None:
+    terms = split_predicate(program, predicate)
     for term in terms:
-        assert indices(term.at_i) <= {"i"}
-        assert indices(term.at_j) <= {"j"}
-        for equality in term.equal + term.unequal:
-            assert indices(equality.at_i) == {"i"}
-            assert indices(equality.at_j) == {"j"}
+        assert free_indices(term.at_i) <= {"i"}
+        assert free_indices(term.at_j) <= {"j"}
+        for equality in term.required_equalities + term.excluded_equalities:
+            assert free_indices(equality.at_i) == {"i"}
+            assert free_indices(equality.at_j) == {"j"}
     for word in product(program.alphabet, repeat=length):
         meaning = reader(program, word)
         expected, found = meaning(predicate), [meaning_of_product(term, meaning) for term in terms]
@@ -185,12 +185,12 @@ def test_operations_are_listed_in_order() -> None:
         "z(i) = rightmost j < i where x(i) = x(j) and y(j) : (in(j) if x(i) > x(j) + pos(j) else in(j)) else '?'\n"
         "output z"
     )
-    total, lookup = operations(program)
-    assert isinstance(total, Sum)
+    total, lookup = list_operations(program)
+    assert isinstance(total, PrefixSumStep)
     assert (total.name, str(total.term)) == ("x", "1 if in(i) = 'a' else 0")
-    assert isinstance(lookup, Lookup)
+    assert isinstance(lookup, AttentionStep)
     assert [str(term) for term in lookup.products] == ["[true] · [y(j)] · [x(i) = x(j)]"]
-    assert sorted(map(str, lookup.reads)) == ["in(j)", "pos(j)", "x(j)"]
+    assert sorted(map(str, lookup.read_vectors)) == ["in(j)", "pos(j)", "x(j)"]
 
 
 def test_normalising_gives_every_operation_its_own_vector() -> None:
@@ -216,5 +216,5 @@ def test_a_normalised_program_computes_the_same(seed: int) -> None:
 
 def test_types_of_expressions_are_available() -> None:
     program = parse("alphabet a b\nx(i) = rightmost j < i : in(j) else '?'\noutput x")
-    assert program.type_of(Vector("x", "j")) == program.types["x"] == Type(Kind.SYMBOL, ("a", "b", "?"))
+    assert program.type_of(VectorRead("x", "j")) == program.types["x"] == Type(ValueKind.SYMBOL, ("a", "b", "?"))
     assert program.types["x"].values == ("a", "b", "?")

@@ -8,27 +8,27 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import softmachine
-from softmachine.languages.formats import format_named
+from softmachine.languages.formats import format_by_name
 from softmachine.languages.linear import Relation
-from softmachine.languages.srasp import Definition, Program, parse, to_text
+from softmachine.languages.srasp import Definition, SraspProgram, parse, to_text
 from softmachine.languages.srasp.ast import (
     Add,
     And,
     Attention,
-    Choice,
+    AttentionChoice,
+    BooleanLiteral,
     Compare,
     Conditional,
     Expression,
-    Integer,
+    IntegerLiteral,
     Mask,
     Member,
     Not,
     Or,
     PrefixSum,
     Subtract,
-    Symbol,
-    Truth,
-    Vector,
+    SymbolLiteral,
+    VectorRead,
 )
 from softmachine.support.errors import InvalidError, SoftmachineError, SourceError
 from softmachine.testing.srasp import random_program
@@ -50,16 +50,20 @@ def body(text: str, before: str = "") -> Expression:
 
 def test_all_forms_are_parsed() -> None:
     program = parse(CONTRACT)
-    depth = PrefixSum(Conditional(Vector("open", "j"), Integer(1), Integer(-1)))
-    same = Compare(Relation.EQUAL, Vector("depth", "j"), Add(Vector("depth", "i"), Integer(1)))
+    depth = PrefixSum(Conditional(VectorRead("open", "j"), IntegerLiteral(1), IntegerLiteral(-1)))
+    same = Compare(Relation.EQUAL, VectorRead("depth", "j"), Add(VectorRead("depth", "i"), IntegerLiteral(1)))
     assert program.alphabet == ("(", ")", "[", "]")
-    assert program["open"] == Member(Vector("in", "i"), ("(", "["))
+    assert program["open"] == Member(VectorRead("in", "i"), ("(", "["))
     assert program["depth"] == depth
     assert program["match"] == Attention(
-        Choice.RIGHTMOST, Mask.BEFORE, And((same, Vector("open", "j"))), Vector("in", "j"), Symbol("?")
+        AttentionChoice.RIGHTMOST,
+        Mask.BEFORE,
+        And((same, VectorRead("open", "j"))),
+        VectorRead("in", "j"),
+        SymbolLiteral("?"),
     )
     assert program["first"] == Attention(
-        Choice.LEFTMOST, Mask.UP_TO, Not(Vector("open", "j")), Vector("pos", "j"), Integer(0)
+        AttentionChoice.LEFTMOST, Mask.UP_TO, Not(VectorRead("open", "j")), VectorRead("pos", "j"), IntegerLiteral(0)
     )
     assert program.output == "good"
 
@@ -87,9 +91,11 @@ def test_what_binds_tighter(loose: str, tight: str) -> None:
 
 
 def test_parentheses_matter() -> None:
-    assert body("(true and false) and true") == And((And((Truth(True), Truth(False))), Truth(True)))
-    assert body("true and false and true") == And((Truth(True), Truth(False), Truth(True)))
-    assert body("1 - (2 - 3)") == Subtract(Integer(1), Subtract(Integer(2), Integer(3)))
+    assert body("(true and false) and true") == And(
+        (And((BooleanLiteral(True), BooleanLiteral(False))), BooleanLiteral(True))
+    )
+    assert body("true and false and true") == And((BooleanLiteral(True), BooleanLiteral(False), BooleanLiteral(True)))
+    assert body("1 - (2 - 3)") == Subtract(IntegerLiteral(1), Subtract(IntegerLiteral(2), IntegerLiteral(3)))
 
 
 def test_words_that_begin_with_a_keyword_are_names() -> None:
@@ -104,8 +110,10 @@ def test_comments_are_left_out_and_quoted_ones_are_not_comments() -> None:
         'y(i) = in(i) = "#b"# another\n   and x(i)   # more\noutput y  # end\n'
     )
     assert program.alphabet == ("a", "#", "#b")
-    assert program["x"] == Compare(Relation.EQUAL, Vector("in", "i"), Symbol("#"))
-    assert program["y"] == And((Compare(Relation.EQUAL, Vector("in", "i"), Symbol("#b")), Vector("x", "i")))
+    assert program["x"] == Compare(Relation.EQUAL, VectorRead("in", "i"), SymbolLiteral("#"))
+    assert program["y"] == And(
+        (Compare(Relation.EQUAL, VectorRead("in", "i"), SymbolLiteral("#b")), VectorRead("x", "i"))
+    )
 
 
 def test_letters_may_be_signs_and_quotes_inside_words() -> None:
@@ -234,7 +242,7 @@ def test_what_is_nested_too_deep_is_refused_by_name(text: str) -> None:
 
 
 def test_what_is_long_but_not_deep_is_fine() -> None:
-    assert body("(" * 5000 + "1" + ")" * 5000) == Integer(1)
+    assert body("(" * 5000 + "1" + ")" * 5000) == IntegerLiteral(1)
     parts = body(" and ".join(["true"] * 3000))
     assert isinstance(parts, And)
     assert len(parts.parts) == 3000
@@ -250,25 +258,38 @@ def test_random_programs_come_back_from_their_text(seed: int) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        Subtract(Integer(0), Integer(5)),
-        Subtract(Integer(0), Integer(-5)),
-        Subtract(Integer(0), Integer(0)),
-        Subtract(Integer(0), Subtract(Integer(0), Vector("pos", "i"))),
-        Subtract(Integer(0), Add(Integer(1), Vector("pos", "i"))),
-        Subtract(Vector("pos", "i"), Subtract(Integer(0), Vector("pos", "i"))),
-        Add(Integer(-1), Add(Integer(-2), Integer(-3))),
-        Compare(Relation.EQUAL, Compare(Relation.LESS, Integer(1), Integer(2)), Truth(True)),
-        Compare(Relation.UNEQUAL, Not(Truth(True)), And((Truth(True), Truth(False)))),
-        Not(Or((Truth(True), Not(Not(Truth(False)))))),
-        Not(Member(Conditional(Truth(True), Vector("in", "i"), Symbol("b")), ("a",))),
-        Or((Or((Truth(True), Truth(False))), And((Truth(True), Or((Truth(False), Truth(True))))))),
-        Conditional(Conditional(Truth(True), Truth(False), Truth(True)), Integer(1), PrefixSum(Integer(1))),
-        Conditional(Truth(True), Conditional(Truth(True), Integer(1), Integer(2)), Integer(3)),
-        Add(PrefixSum(Add(Integer(1), Integer(2))), Integer(3)),
+        Subtract(IntegerLiteral(0), IntegerLiteral(5)),
+        Subtract(IntegerLiteral(0), IntegerLiteral(-5)),
+        Subtract(IntegerLiteral(0), IntegerLiteral(0)),
+        Subtract(IntegerLiteral(0), Subtract(IntegerLiteral(0), VectorRead("pos", "i"))),
+        Subtract(IntegerLiteral(0), Add(IntegerLiteral(1), VectorRead("pos", "i"))),
+        Subtract(VectorRead("pos", "i"), Subtract(IntegerLiteral(0), VectorRead("pos", "i"))),
+        Add(IntegerLiteral(-1), Add(IntegerLiteral(-2), IntegerLiteral(-3))),
+        Compare(Relation.EQUAL, Compare(Relation.LESS, IntegerLiteral(1), IntegerLiteral(2)), BooleanLiteral(True)),
+        Compare(Relation.NOT_EQUAL, Not(BooleanLiteral(True)), And((BooleanLiteral(True), BooleanLiteral(False)))),
+        Not(Or((BooleanLiteral(True), Not(Not(BooleanLiteral(False)))))),
+        Not(Member(Conditional(BooleanLiteral(True), VectorRead("in", "i"), SymbolLiteral("b")), ("a",))),
+        Or(
+            (
+                Or((BooleanLiteral(True), BooleanLiteral(False))),
+                And((BooleanLiteral(True), Or((BooleanLiteral(False), BooleanLiteral(True))))),
+            )
+        ),
+        Conditional(
+            Conditional(BooleanLiteral(True), BooleanLiteral(False), BooleanLiteral(True)),
+            IntegerLiteral(1),
+            PrefixSum(IntegerLiteral(1)),
+        ),
+        Conditional(
+            BooleanLiteral(True),
+            Conditional(BooleanLiteral(True), IntegerLiteral(1), IntegerLiteral(2)),
+            IntegerLiteral(3),
+        ),
+        Add(PrefixSum(Add(IntegerLiteral(1), IntegerLiteral(2))), IntegerLiteral(3)),
     ],
 )
 def test_what_is_written_by_hand_comes_back_from_its_text(expression: Expression) -> None:
-    program = Program(name="x y", alphabet=("a", "b"), definitions=(Definition("v", expression),), output="v")
+    program = SraspProgram(name="x y", alphabet=("a", "b"), definitions=(Definition("v", expression),), output="v")
     assert parse(to_text(program)) == program
 
 
@@ -276,10 +297,10 @@ def test_what_is_written_by_hand_comes_back_from_its_text(expression: Expression
 @given(st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=4, unique=True), st.text(max_size=6))
 def test_any_letters_and_any_name_come_back(letters: list[str], name: str) -> None:
     try:
-        program = Program(
+        program = SraspProgram(
             name=name or "x",
             alphabet=tuple(letters),
-            definitions=(Definition("v", Member(Vector("in", "i"), tuple(letters))),),
+            definitions=(Definition("v", Member(VectorRead("in", "i"), tuple(letters))),),
             output="v",
         )
     except InvalidError:
@@ -323,7 +344,7 @@ PIECES = [
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=40))
 def test_no_text_makes_the_parser_fail_in_another_way(text: str) -> None:
-    format_named("srasp").looks_like(text)
+    format_by_name("srasp").looks_like(text)
     try:
         program = parse(text)
     except SoftmachineError:
@@ -358,4 +379,4 @@ def test_no_damaged_program_makes_the_parser_fail_in_another_way() -> None:
     ],
 )
 def test_programs_are_recognised_despite_syntax_errors(text: str, meant: bool) -> None:
-    assert format_named("srasp").looks_like(text) is meant
+    assert format_by_name("srasp").looks_like(text) is meant

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import softmachine
-from softmachine.languages.formats import format_named
-from softmachine.languages.srasp import Program, accepts, parse, run, to_text
+from softmachine.languages.formats import format_by_name
+from softmachine.languages.srasp import SraspProgram, accepts, parse, run, to_text
 from softmachine.testing import words
 
 FOLDER = Path(softmachine.__file__).parent / "languages" / "zoo" / "srasp"
@@ -20,7 +20,7 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.srasp"))
 
 
 @cache
-def load(name: str) -> Program:
+def load(name: str) -> SraspProgram:
     path = FOLDER / f"{name}.srasp"
     return parse(path.read_text(encoding="utf-8"), source=str(path))
 
@@ -100,7 +100,7 @@ def test_it_computes_what_it_should(name: str) -> None:
     program = load(name)
     function, longest = TRANSDUCTIONS[name]
     for word in words(program.alphabet, longest):
-        assert program.spell(run(program, word)) == function("".join(word)), "".join(word)
+        assert program.format_values(run(program, word)) == function("".join(word)), "".join(word)
 
 
 @pytest.mark.parametrize("name", ["bigram", "trigram"])
@@ -140,6 +140,6 @@ def test_flip_flop_is_right_on_long_words() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_files_are_recognised_and_come_back_from_their_text(name: str) -> None:
-    assert format_named("srasp").looks_like((FOLDER / f"{name}.srasp").read_text(encoding="utf-8"))
+    assert format_by_name("srasp").looks_like((FOLDER / f"{name}.srasp").read_text(encoding="utf-8"))
     assert load(name).name == name
     assert parse(to_text(load(name))) == load(name)

@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.languages.temporal import Formula, Specification, core, parse, parse_formula, satisfies, truth
-from softmachine.languages.temporal.batch_interpreter import swept_together
+from softmachine.languages.temporal import (
+    Formula,
+    Specification,
+    parse,
+    parse_formula,
+    satisfies,
+    to_core,
+    truth_values,
+)
+from softmachine.languages.temporal.batch_interpreter import evaluate_batch
 from softmachine.support.errors import InputError
 from softmachine.testing import words
 from softmachine.testing.temporal import random_formula
@@ -92,7 +100,7 @@ def test_every_operator_agrees_with_its_definition_on_every_word_up_to_length_5(
     formula, meaning = parse_formula(text.format(p=P, q=Q)), OPERATORS[text]
     for word in words(LETTERS, 5):
         p, q = [letter in "pb" for letter in word], [letter in "qb" for letter in word]
-        assert truth(formula, word) == tuple(meaning(p, q, i) for i in range(len(word))), word
+        assert truth_values(formula, word) == tuple(meaning(p, q, i) for i in range(len(word))), word
 
 
 @given(st.integers(0, 10**9))
@@ -100,25 +108,25 @@ def test_every_operator_agrees_with_its_definition_on_every_word_up_to_length_5(
 def test_the_core_of_a_formula_means_the_same(seed: int) -> None:
     formula = random_formula(random.Random(seed), 3, "ab")
     for word in words("ab", 4):
-        assert truth(core(formula), word) == truth(formula, word)
+        assert truth_values(to_core(formula), word) == truth_values(formula, word)
 
 
 def test_a_word_satisfies_a_formula_that_is_true_at_its_last_position() -> None:
     formula = parse_formula("Q_b and prev Q_a")
-    assert truth(formula, "aba") == (False, True, False)
+    assert truth_values(formula, "aba") == (False, True, False)
     assert not satisfies(formula, "aba")
     assert satisfies(formula, "aab")
 
 
 def test_the_empty_word_has_no_values_and_satisfies_nothing() -> None:
     for text in ("true", "not Q_a", "#<[Q_a] = 0", "historically false", "last"):
-        assert truth(parse_formula(text), "") == ()
+        assert truth_values(parse_formula(text), "") == ()
         assert not satisfies(parse_formula(text), "")
 
 
 def test_parity_is_right_on_words_without_ones() -> None:
     parity = parse_formula("odd(#<[Q_1])")
-    assert truth(parity, "0000") == (False,) * 4
+    assert truth_values(parity, "0000") == (False,) * 4
     for word in words("01", 7):
         assert satisfies(parity, word) == (word.count("1") % 2 == 1)
 
@@ -132,16 +140,16 @@ def test_parity_without_predicates_is_parity() -> None:
 
 
 def test_at_position_1_since_needs_its_first_argument_only_in_the_papers_reading() -> None:
-    assert truth(parse_formula("Q_a since Q_b"), "b") == (True,)
-    assert truth(parse_formula("Q_a since! Q_b"), "b") == (False,)
-    assert truth(parse_formula("(Q_a or Q_b) since! Q_b"), "b") == (True,)
-    assert truth(parse_formula("Q_a until Q_b"), "ab") == (True, True)
-    assert truth(parse_formula("Q_a until! Q_b"), "ab") == (False, False)
+    assert truth_values(parse_formula("Q_a since Q_b"), "b") == (True,)
+    assert truth_values(parse_formula("Q_a since! Q_b"), "b") == (False,)
+    assert truth_values(parse_formula("(Q_a or Q_b) since! Q_b"), "b") == (True,)
+    assert truth_values(parse_formula("Q_a until Q_b"), "ab") == (True, True)
+    assert truth_values(parse_formula("Q_a until! Q_b"), "ab") == (False, False)
 
 
 def test_right_counts_at_the_last_position_count_that_position() -> None:
-    assert truth(parse_formula("#>[Q_a] = 1"), "aaa") == (False, False, True)
-    assert truth(parse_formula("#>[Q_a] = 0"), "aab") == (False, False, True)
+    assert truth_values(parse_formula("#>[Q_a] = 1"), "aaa") == (False, False, True)
+    assert truth_values(parse_formula("#>[Q_a] = 0"), "aab") == (False, False, True)
 
 
 def test_dyck_1_in_counting_logic() -> None:
@@ -151,10 +159,10 @@ def test_dyck_1_in_counting_logic() -> None:
 
 def test_words_of_a_specification_have_symbols_of_its_alphabet_only() -> None:
     specification = parse("Q_a since Q_b")
-    assert truth(specification, "ba") == (True, True)
+    assert truth_values(specification, "ba") == (True, True)
     assert satisfies(specification, ["b", "a"])
     with pytest.raises(InputError, match="symbol 'c' at position 2 of the input is not in the alphabet"):
-        truth(specification, "ac")
+        truth_values(specification, "ac")
     with pytest.raises(InputError):
         satisfies(specification, "c")
 
@@ -163,11 +171,11 @@ def test_deep_and_shared_formulas_are_evaluated() -> None:
     deep: Formula = parse_formula("Q_a")
     for _ in range(5_000):
         deep = ~deep
-    assert truth(deep, "ab") == (True, False)
+    assert truth_values(deep, "ab") == (True, False)
     shared: Formula = parse_formula("Q_a")
     for _ in range(200):
         shared = ~shared & ~(shared & parse_formula("first"))
-    assert len(truth(shared, "ab")) == 2
+    assert len(truth_values(shared, "ab")) == 2
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -176,11 +184,11 @@ def test_the_batch_interpreter_agrees_with_the_reference(seed: int) -> None:
     formula = random_formula(rng, 4, "ab")
     specification = Specification(name="formula", formula=formula, alphabet=("a", "b"))
     for word in [*words("ab", 4), tuple(rng.choices("ab", k=20))]:
-        assert tuple(swept_together(specification, [word])[0].tolist()) == truth(specification, word), word
+        assert tuple(evaluate_batch(specification, [word])[0].tolist()) == truth_values(specification, word), word
 
 
 def test_the_fast_evaluator_is_linear() -> None:
     """By the definitions this takes hours."""
     formula = parse_formula("(Q_a since Q_b) and (Q_a until Q_b) and #<[Q_a] >= 2*#>[Q_b]")
     specification = Specification(name="formula", formula=formula, alphabet=("a", "b"))
-    assert not swept_together(specification, ["ab" * 20_000])[0, :100].any()
+    assert not evaluate_batch(specification, ["ab" * 20_000])[0, :100].any()

@@ -12,26 +12,26 @@ from softmachine.languages.temporal import (
     FALSE,
     TRUE,
     And,
-    Comparison,
-    Constant,
+    BooleanConstant,
+    CountComparison,
     Formula,
     LeftCount,
-    Linear,
+    LinearExpression,
     Not,
+    NumericalPredicate,
     Or,
-    Predicate,
-    Reading,
     Relation,
     RightCount,
     Since,
     Symbol,
+    WitnessSemantics,
     conjunction,
-    core,
     disjunction,
-    fragment,
+    find_fragment,
+    find_symbols,
     parse_formula,
     subformulas,
-    symbols,
+    to_core,
 )
 from softmachine.support.errors import InvalidError, UsageError
 from softmachine.testing.temporal import PAST, random_formula
@@ -64,7 +64,9 @@ def test_deep_and_shared_formulas_compare_and_print_without_recursion() -> None:
     def deep() -> Formula:
         formula: Formula = A
         for _ in range(5_000):
-            formula = Comparison(Linear(((1, LeftCount(formula)),)), Relation.AT_LEAST, Linear((), 1))
+            formula = CountComparison(
+                LinearExpression(((1, LeftCount(formula)),)), Relation.AT_LEAST, LinearExpression((), 1)
+            )
         return formula
 
     def shared() -> Formula:
@@ -87,7 +89,7 @@ def test_formulas_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         A.symbol = "b"  # type: ignore[misc]
     with pytest.raises(FrozenInstanceError):
-        Not(A).of = B  # type: ignore[misc]
+        Not(A).operand = B  # type: ignore[misc]
 
 
 def test_python_operators_make_formulas() -> None:
@@ -112,13 +114,13 @@ def test_formulas_made_of_something_else_are_refused() -> None:
     with pytest.raises(InvalidError, match="not a symbol"):
         Symbol("")
     with pytest.raises(InvalidError, match=r"10\^18"):
-        Comparison(Linear((), 10**5000), Relation.LESS, Linear())
+        CountComparison(LinearExpression((), 10**5000), Relation.LESS, LinearExpression())
 
 
 def test_a_comparison_has_the_difference_of_its_sides() -> None:
     comparison = parse_formula("2*#<[Q_a] + 5 - #>[Q_b] <= #<[Q_a] + #>[Q_b] + #<[Q_a] - 1")
-    assert isinstance(comparison, Comparison)
-    assert comparison.difference == Linear(((-2, RightCount(B)),), 6)
+    assert isinstance(comparison, CountComparison)
+    assert comparison.difference == LinearExpression(((-2, RightCount(B)),), 6)
 
 
 def test_subformulas_come_once_each_and_after_their_parts() -> None:
@@ -136,8 +138,8 @@ def test_subformulas_come_once_each_and_after_their_parts() -> None:
 
 
 def test_symbols_are_those_mentioned_in_order() -> None:
-    assert symbols(parse_formula("Q_b since 'x y' and #<[Q_a or Q_b] > 0")) == ("b", "x y", "a")
-    assert symbols(parse_formula("odd(i)")) == ()
+    assert find_symbols(parse_formula("Q_b since 'x y' and #<[Q_a or Q_b] > 0")) == ("b", "x y", "a")
+    assert find_symbols(parse_formula("odd(i)")) == ()
 
 
 @pytest.mark.parametrize(
@@ -162,32 +164,32 @@ def test_symbols_are_those_mentioned_in_order() -> None:
     ],
 )
 def test_the_fragment_of_a_formula_is_the_operators_it_needs(text: str, name: str, past: bool) -> None:
-    found = fragment(parse_formula(text))
+    found = find_fragment(parse_formula(text))
     assert str(found) == name
-    assert found.past is past
+    assert found.is_past_only is past
 
 
 @given(st.integers(0, 10**9))
 def test_random_formulas_keep_to_their_depth_letters_and_operators(seed: int) -> None:
     formula = random_formula(random.Random(seed), 4, "ab", PAST)
-    assert fragment(formula).past
+    assert find_fragment(formula).is_past_only
     assert formula.depth <= 4
-    assert set(symbols(formula)) <= {"a", "b"}
+    assert set(find_symbols(formula)) <= {"a", "b"}
 
 
 @given(st.integers(0, 10**9))
 def test_a_core_has_core_operators_only(seed: int) -> None:
-    formula = core(random_formula(random.Random(seed), 4, "ab"))
+    formula = to_core(random_formula(random.Random(seed), 4, "ab"))
     kinds = {type(part).__name__ for part in subformulas(formula)}
     assert kinds <= {
         "Symbol", "Constant", "First", "Last", "Not", "And", "Or", "Previous", "Next", "Since", "Until",
         "Comparison", "Predicate",
     }  # fmt: skip
-    assert all(part.reading is Reading.STANDARD for part in subformulas(formula) if isinstance(part, Since))
-    assert core(formula) == formula
+    assert all(part.semantics is WitnessSemantics.STANDARD for part in subformulas(formula) if isinstance(part, Since))
+    assert to_core(formula) == formula
 
 
 def test_the_text_shows_in_representations() -> None:
     assert repr(Since(A, B)) == "<Since: Q_a since Q_b>"
-    assert repr(Constant(True)) == "<Constant: true>"
-    assert str(Predicate("mod", LeftCount(A), (3, 1))) == "mod(#<[Q_a],3,1)"
+    assert repr(BooleanConstant(True)) == "<Constant: true>"
+    assert str(NumericalPredicate("mod", LeftCount(A), (3, 1))) == "mod(#<[Q_a],3,1)"

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from softmachine.languages.temporal import Predicate, parse_formula, predicate, predicates, to_text, truth
+from softmachine.languages.temporal import (
+    NumericalPredicate,
+    parse_formula,
+    predicate,
+    predicates,
+    to_text,
+    truth_values,
+)
 from softmachine.support.errors import InvalidError, SourceError, UsageError
 
 
@@ -17,7 +24,7 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def true_at(name: str, *parameters: int) -> list[int]:
-    return [number for number in range(20) if predicates.holds(name, number, parameters)]
+    return [number for number in range(20) if predicates.predicate_holds(name, number, parameters)]
 
 
 def test_built_in_predicates_have_their_defined_values() -> None:
@@ -32,7 +39,7 @@ def test_a_predicate_can_be_defined_and_used_by_its_name() -> None:
     predicate("square", lambda number: math.isqrt(number) ** 2 == number)
     formula = parse_formula("square(i) and not square(#<[Q_a])")
     assert to_text(formula) == "square(i) and not square(#<[Q_a])"
-    assert truth(formula, "abaa") == (False, False, False, True)
+    assert truth_values(formula, "abaa") == (False, False, False, True)
     predicate("square", lambda number: number == 5)
     assert true_at("square") == [5]
 
@@ -43,10 +50,10 @@ def test_a_predicate_must_have_a_truth_value_at_every_number_that_is_tried() -> 
     with pytest.raises(InvalidError, match="at 0 it is 0, of type int"):
         predicate("bad", lambda number: number % 2)
     with pytest.raises(InvalidError, match="unknown predicate"):
-        Predicate("bad")
+        NumericalPredicate("bad")
     predicate("late", lambda number: bool(1 // (40 - number)))
     with pytest.raises(InvalidError, match="at 40 it raises ZeroDivisionError"):
-        truth(Predicate("late"), "a" * 40)
+        truth_values(NumericalPredicate("late"), "a" * 40)
 
 
 @pytest.mark.parametrize("name", ["odd", "mod", "since", "S", "i", "Q_a", "two words", "2nd", "", "a-b"])
@@ -57,14 +64,14 @@ def test_names_that_mean_something_else_are_refused(name: str) -> None:
 
 def test_parameters_are_checked_when_a_formula_is_made() -> None:
     with pytest.raises(InvalidError, match=r"write odd\(i\), with 0 parameters, not 1"):
-        Predicate("odd", parameters=(3,))
+        NumericalPredicate("odd", parameters=(3,))
     with pytest.raises(InvalidError, match="3 is not a remainder modulo 3; write one from 0 to 2"):
-        Predicate("mod", parameters=(3, 3))
+        NumericalPredicate("mod", parameters=(3, 3))
 
 
 def test_predicates_of_the_length_have_their_defined_values() -> None:
     def at(name: str, n: int, *parameters: int) -> list[int]:
-        return [number for number in range(n + 1) if predicates.holds(name, number, parameters, n)]
+        return [number for number in range(n + 1) if predicates.predicate_holds(name, number, parameters, n)]
 
     assert at("half", 7) == [0, 1, 2, 3]
     assert [at("middle", n) for n in (1, 2, 7, 8)] == [[1], [1], [4], [4]]
@@ -75,16 +82,22 @@ def test_predicates_of_the_length_have_their_defined_values() -> None:
 def test_a_predicate_of_the_length_is_read_printed_and_evaluated() -> None:
     formula = parse_formula("historically (half(i) <-> Q_a) and upto(#<[Q_a],1,2)")
     assert parse_formula(to_text(formula)) == formula
-    assert [truth(formula, word)[-1] for word in ("ab", "aabb", "abab", "aab", "b")] == [True, True, False, False, True]
+    assert [truth_values(formula, word)[-1] for word in ("ab", "aabb", "abab", "aab", "b")] == [
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_predicate_of_the_length_can_be_defined() -> None:
-    predicate("late", lambda number, n: 3 * number > 2 * n, of_length=True)
-    assert truth(parse_formula("late(i)"), "aaaaaa") == (False,) * 4 + (True,) * 2
+    predicate("late", lambda number, n: 3 * number > 2 * n, depends_on_length=True)
+    assert truth_values(parse_formula("late(i)"), "aaaaaa") == (False,) * 4 + (True,) * 2
     with pytest.raises(InvalidError, match="at 0 of 0 it raises ZeroDivisionError"):
-        predicate("bad", lambda number, n: number % n == 0, of_length=True)
+        predicate("bad", lambda number, n: number % n == 0, depends_on_length=True)
     with pytest.raises(InvalidError, match="depends on the length of the word"):
-        predicates.holds("half", 3)
+        predicates.predicate_holds("half", 3)
 
 
 @pytest.mark.parametrize("text", ["upto(i)", "upto(i,3,2)", "upto(i,0,0)", "half(i,2)"])

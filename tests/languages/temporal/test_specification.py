@@ -25,7 +25,7 @@ def test_symbols_outside_the_alphabet_are_refused() -> None:
 
 
 def test_an_alphabet_can_be_extended() -> None:
-    assert parse("Q_a").extended(["b", "a", "c"]).alphabet == ("a", "b", "c")
+    assert parse("Q_a").with_symbols(["b", "a", "c"]).alphabet == ("a", "b", "c")
 
 
 def test_all_problems_of_an_alphabet_are_reported_at_once() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from softmachine.languages.formats import format_named
+from softmachine.languages.formats import format_by_name
 from softmachine.languages.temporal import Formula, Specification, Symbol, parse, parse_formula, to_text
 from softmachine.support.errors import InvalidError, SoftmachineError, SourceError
 from softmachine.testing.temporal import random_formula
@@ -175,7 +175,7 @@ def test_a_first_line_may_name_the_alphabet() -> None:
     ],
 )  # fmt: skip
 def test_formulas_look_like_formulas(text: str) -> None:
-    assert format_named("temporal").looks_like(text)
+    assert format_by_name("temporal").looks_like(text)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_formulas_look_like_formulas(text: str) -> None:
     ],
 )  # fmt: skip
 def test_other_texts_do_not(text: str) -> None:
-    assert not format_named("temporal").looks_like(text)
+    assert not format_by_name("temporal").looks_like(text)
 
 
 def test_the_parser_is_loaded_when_it_is_used() -> None:
@@ -196,7 +196,7 @@ def test_the_parser_is_loaded_when_it_is_used() -> None:
 
 
 def only_known_errors(text: str) -> Formula | None:
-    format_named("temporal").looks_like(text)
+    format_by_name("temporal").looks_like(text)
     try:
         return parse(text).formula
     except SoftmachineError as error:

@@ -40,7 +40,7 @@ def induction(x: Any) -> Any:
 def test_counting_autoregressively() -> None:
     program = causal.program(count_from, range(8), stop="0")
     written = generate(program, ["2", "5", "2"])
-    assert (written.letters, written.stopped) == (("3", "4", "5"), True)
+    assert (written.letters, written.is_complete) == (("3", "4", "5"), True)
 
 
 def test_copying_autoregressively() -> None:

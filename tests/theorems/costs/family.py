@@ -9,7 +9,7 @@ from typing import Any
 
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.weight_names import least_precision
+from softmachine.engines.dense.weight_names import min_fixed_point_bits
 from softmachine.languages.source import Source
 from softmachine.transformer.weights import Transformer
 
@@ -46,7 +46,7 @@ def measured(model: Model, quantity: str) -> int:
     """The cost of a model."""
     codec: Any = model.codec
     if quantity.endswith(SOFTMAX):
-        program = model.theorem.signals(codec, model.theorem.certified)
+        program = model.theorem.signals(codec, model.theorem.certified_variant)
         return _of_weights(compile_program(program), quantity.removesuffix(SOFTMAX))
     match quantity:
         case "positions":
@@ -77,7 +77,7 @@ def _of_weights(weights: Transformer, quantity: str) -> int:
         case "width":
             return weights.width
         case "precision":
-            bits = least_precision(weights)
+            bits = min_fixed_point_bits(weights)
             assert bits is not None
             return bits
     raise ValueError(quantity)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from softmachine.languages.turing import Rule, Tape, TuringMachine
+from softmachine.languages.turing import Rule, TapeConvention, TuringMachine
 from tests.theorems.costs.family import SIX, Family, Made
 from tests.theorems.test_ternary import full_machine
 
-TAPES = {1: (1, Tape.STAY), 2: (2, Tape.STAY), 3: (3, Tape.STAY), 4: (1, Tape.TWO_WAY), 5: (2, Tape.TWO_WAY)}
-TAPES |= {6: (3, Tape.TWO_WAY)}
+TAPES = {
+    1: (1, TapeConvention.STAY),
+    2: (2, TapeConvention.STAY),
+    3: (3, TapeConvention.STAY),
+    4: (1, TapeConvention.TWO_WAY),
+    5: (2, TapeConvention.TWO_WAY),
+}
+TAPES |= {6: (3, TapeConvention.TWO_WAY)}
 LENGTHS = (16, 32, 64, 128, 256, 512)
 
 
@@ -22,7 +28,7 @@ def many_states(states: int) -> TuringMachine:
     )
     return TuringMachine(
         name="many states", states=names, alphabet=("a",), symbols=(" ", "a"), blank=" ", rules=rules, start="q0",
-        tape=Tape.TWO_WAY,
+        tape=TapeConvention.TWO_WAY,
     )  # fmt: skip
 
 

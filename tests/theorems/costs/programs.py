@@ -62,25 +62,25 @@ def sample(operators: Collection[str], seed: int) -> Made:
     return Specification(name="sample", formula=formula, alphabet=("a", "b")), None
 
 
-def comparisons(depth: int) -> crasp.Program:
+def comparisons(depth: int) -> crasp.CraspProgram:
     found = "Q_a"
     for _ in range(depth):
         found = f"#[{found}] > #[Q_b]"
     return crasp.parse(f"alphabet a b\naccept {found}")
 
 
-def side_by_side(count: int) -> crasp.Program:
+def side_by_side(count: int) -> crasp.CraspProgram:
     """Comparisons of one depth, which share a head."""
     return crasp.parse("alphabet a b\n" + "accept " + " or ".join(f"#[Q_a] = {k}" for k in range(count)))
 
 
-def through_relation(count: int) -> crasp.Program:
+def through_relation(count: int) -> crasp.CraspProgram:
     pairs = list(zip("abcdefg", "bcdefga", strict=True))[:count]
     wanted = " and ".join(f"#R[Q_{one}] = #[Q_{other}]" for one, other in pairs)
     return crasp.parse(f"alphabet a b c d e f g\naccept {wanted}")
 
 
-def operators(count: int) -> crasp.Program:
+def operators(count: int) -> crasp.CraspProgram:
     found = "#[Q_a] > #[Q_b]"
     for k in range(count):
         found = f"({found} {'and' if k % 2 else 'or'} #[Q_a] < {k + 3})"
@@ -118,7 +118,7 @@ def counter_machines() -> Iterator[Family]:
     yield Family("counter", "in order", (2, 3, 4, 5, 6, 7), lambda k: (dividing(k, "order"), None), ("heads",))
 
 
-def attentions(count: int) -> srasp.Program:
+def attentions(count: int) -> srasp.SraspProgram:
     lines = [
         f"v{k}(i) = rightmost j < i where in(j) = 'a' : {'in(j)' if k == 1 else f'v{k - 1}(j)'} else 'a'"
         for k in range(1, count + 1)
@@ -126,6 +126,6 @@ def attentions(count: int) -> srasp.Program:
     return srasp.parse("\n".join(["alphabet a b", *lines, f"output v{count}\n"]), name="attentions")
 
 
-def prefix_sum(largest: int, least: int) -> srasp.Program:
+def prefix_sum(largest: int, least: int) -> srasp.SraspProgram:
     text = f"alphabet a b\ns(i) = psum j : ({largest} if in(j) = 'a' else {least})\nf(i) = s(i) = 4\noutput f\n"
     return srasp.parse(text, name="sum")

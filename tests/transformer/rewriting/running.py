@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics import find_arithmetic
 from softmachine.transformer.weights import Transformer
 
 
@@ -15,7 +15,7 @@ def logits(
     transformer: Transformer, tokens: Sequence[str], length: int | None = None, numbers: str = "exact"
 ) -> list[list[object]]:
     """The logits at every position; n is the number of tokens, unless it is given."""
-    engine = DenseEngine(transformer, arithmetic(numbers))
+    engine = DenseEngine(transformer, find_arithmetic(numbers))
     stream = engine.residual_stream([tokens], len(tokens) if length is None else length)
     found = np.asarray(engine.unembedding(stream).value)
     return found.reshape(-1, found.shape[-1]).tolist()
@@ -23,4 +23,4 @@ def logits(
 
 def answers(transformer: Transformer, sequences: Sequence[Sequence[str]], numbers: str) -> list[list[str]]:
     """The output at every position."""
-    return DenseEngine(transformer, arithmetic(numbers)).answers(sequences)
+    return DenseEngine(transformer, find_arithmetic(numbers)).predict(sequences)

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.compiler.rewrites.causal_masks import causal, padding
+from softmachine.compiler.rewrites.causal_masks import causal_padding, to_causal_masks
 from softmachine.languages.graph import Graph
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
@@ -32,8 +32,8 @@ def drawn(seed: int) -> Transformer:
 def test_random_transformers_keep_their_logits(seed: int) -> None:
     given = drawn(seed)
     for word in (["a"], ["b", "a"], list(VOCABULARY[:2]) * 2):
-        back = causal(given, len(word), len(word))
-        padded = [*word, *padding(given, len(word), len(word))]
+        back = to_causal_masks(given, len(word), len(word))
+        padded = [*word, *causal_padding(given, len(word), len(word))]
         assert logits(back, padded, len(word))[-len(word) :] == logits(given, word)
         assert all(head.mask is Mask.CAUSAL for head in back.heads)
 
@@ -46,11 +46,11 @@ def test_connectivity_that_looks_back_answers_every_graph_of_two_vertices() -> N
     """Loops are preserved; the padding holds the stream after each iteration."""
     model = sm.compile(graph(2))
     padded = model.codec.prompt("a b").tokens
-    back = causal(model.weights, len(padded))
+    back = to_causal_masks(model.weights, len(padded))
     assert [block.repeats for block in back.blocks] == [block.repeats for block in model.weights.blocks]
     for edges in product("01", repeat=4):
         tokens = [*edges, *padded[4:]]
-        found = logits(back, [*tokens, *padding(model.weights, len(tokens))])
+        found = logits(back, [*tokens, *causal_padding(model.weights, len(tokens))])
         assert found[-len(tokens) :] == logits(model.weights, tokens)
 
 
@@ -59,13 +59,13 @@ def test_it_costs_two_layers_a_layer_and_padding_for_each_layer_that_is_passed()
     for size in (2, 3, 4, 5, 6, 7):
         given = sm.compile(graph(size)).weights
         positions = size**2 + size**3
-        back = causal(given, positions)
+        back = to_causal_masks(given, positions)
         depth = 1 + 2 * ceil_log2(size)
-        assert len(padding(given, positions)) == positions * depth
+        assert len(causal_padding(given, positions)) == positions * depth
         assert len(back.layers) == 2 * len(given.layers)
         assert back.width == 2 * given.width + 4 * ceil_log2(positions * (depth + 1))
 
 
 def test_masks_are_refused() -> None:
     with pytest.raises(ConstructionError, match="has a mask or a bias"):
-        causal(sm.compile("Q_a since Q_b").weights, 3, 2)
+        to_causal_masks(sm.compile("Q_a since Q_b").weights, 3, 2)

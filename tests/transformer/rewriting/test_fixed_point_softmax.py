@@ -12,11 +12,11 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.compiler.rewrites.fixed_point_softmax import least_attention_bits, least_scale, soften_in_fixed_point
+from softmachine.compiler.rewrites.fixed_point_softmax import min_attention_bits, min_scale, soften_in_fixed_point
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.studies.measure.rewrite_cost import Cost, Form, Rewriting, choose_fixed_point
+from softmachine.studies.measure.rewrite_cost import RewriteComparison, RewriteForm, TransformerCost, choose_fixed_point
 from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
-from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Weighting, softmax
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Weighting, softmax_weighting
 from softmachine.transformer.weights import Block, Transformer
 from tests.arithmetic.fixed_reference import Reference
 from tests.arithmetic.test_hard_by_softmax import least_scale as searched_scale
@@ -31,7 +31,7 @@ def drawn(seed: int, *weightings: Weighting) -> Transformer:
 
 def prefixes(transformer: Transformer) -> list[Transformer]:
     """The transformer up to each of its layers, loops unrolled."""
-    layers = list(transformer.unrolled(None))
+    layers = list(transformer.iterate_layers(None))
     return [replace(transformer, blocks=(Block(tuple(layers[:k])),)) for k in range(1, len(layers) + 1)]
 
 
@@ -45,7 +45,7 @@ def streams(transformer: Transformer, word: list[str], numbers: str) -> list[obj
 def test_random_transformers_have_the_same_numbers_after_every_layer(bits: int, seed: int) -> None:
     """On every word up to length 3 and some longer ones; F_17 has numbers of two words."""
     hard = drawn(seed)
-    inner = least_attention_bits(bits, 12)
+    inner = min_attention_bits(bits, 12)
     soft = soften_in_fixed_point(hard, bits, inner)
     words = [list(word) for n in range(1, 4) for word in product(VOCABULARY, repeat=n)]
     for word in (*words[:: 1 if bits == 3 else 5], random_word(seed, 7), random_word(seed, 12)):
@@ -56,15 +56,17 @@ def test_random_transformers_have_the_same_numbers_after_every_layer(bits: int, 
 def test_only_the_weighting_of_average_hard_heads_changes() -> None:
     """It costs no layer, head, coordinate or parameter; heads that are soft already stay as they are."""
     for seed in range(12):
-        given = drawn(seed, AVERAGE_HARD, softmax(3))
+        given = drawn(seed, AVERAGE_HARD, softmax_weighting(3))
         after = soften_in_fixed_point(given, 4, 9)
-        assert Cost.of(after, 5, 5) == Cost.of(given, 5, 5)
-        assert after.parameters == given.parameters
+        assert TransformerCost.from_transformer(after, 5, 5) == TransformerCost.from_transformer(given, 5, 5)
+        assert after.parameter_count == given.parameter_count
         assert [replace(head, weighting=AVERAGE_HARD) for head in after.heads] == [
             replace(head, weighting=AVERAGE_HARD) for head in given.heads
         ]
         for old, new in zip(given.heads, after.heads, strict=True):
-            assert new.weighting == (softmax(least_scale(4, 9)) if old.weighting.hard else softmax(3))
+            assert new.weighting == (
+                softmax_weighting(min_scale(4, 9)) if old.weighting.is_hard else softmax_weighting(3)
+            )
 
 
 @pytest.mark.parametrize("bits", range(1, 12))
@@ -75,40 +77,40 @@ def test_the_precision_inside_attention_is_the_stated_one(bits: int, positions: 
     def stated(inner: int) -> bool:
         return 2**inner >= 2**bits * positions and 2.0 ** (inner - bits - 1) > log(2) * (inner + 1)
 
-    inner = least_attention_bits(bits, positions)
+    inner = min_attention_bits(bits, positions)
     assert inner == next(each for each in count(bits + 1) if stated(each))
-    scale = least_scale(bits, inner)
+    scale = min_scale(bits, inner)
     assert scale == searched_scale(bits, inner)
     assert scale <= Reference(inner).largest
     assert positions * Reference(bits).largest <= Reference(inner).largest
-    assert all(searched_scale(bits, each) > Reference(each).largest for each in range(bits, least_attention_bits(bits)))
+    assert all(searched_scale(bits, each) > Reference(each).largest for each in range(bits, min_attention_bits(bits)))
 
 
 def test_the_precision_inside_attention_is_linear_in_b_if_b_is_logarithmic() -> None:
     """For N = 2^b positions it is 2b from b = 5 on."""
-    assert [least_attention_bits(b, 2**b) for b in range(5, 40)] == [2 * b for b in range(5, 40)]
+    assert [min_attention_bits(b, 2**b) for b in range(5, 40)] == [2 * b for b in range(5, 40)]
 
 
 @pytest.mark.parametrize("bits", range(1, 9))
 def test_one_bit_less_inside_attention_is_refused_since_keys_below_the_maximum_keep_weight(bits: int) -> None:
     """At the largest power of two of F_(b'-1), the exponential of the least difference of scores is not 0."""
-    inner = least_attention_bits(bits) - 1
+    inner = min_attention_bits(bits) - 1
     with pytest.raises(ConstructionError, match=f"do not suffice .* F_{bits}: keys below the maximum") as refused:
         soften_in_fixed_point(drawn(0), bits, inner)
     assert str(refused.value.hint) == f"the lowest sufficient precision is fixed:{bits}:{inner + 1}"
     assert Reference(inner).exp(-(Fraction(2) ** (inner - 1 - bits))) > 0
-    assert Reference(inner + 1).exp(-Fraction(least_scale(bits, inner + 1), 2**bits)) == 0
+    assert Reference(inner + 1).exp(-Fraction(min_scale(bits, inner + 1), 2**bits)) == 0
 
 
-def compared(model: Model, longest: int, more: int, numbers: str | None = None) -> Rewriting:
+def compared(model: Model, longest: int, more: int, numbers: str | None = None) -> RewriteComparison:
     """A model rewritten, and compared on every input up to a length and on random ones of twenty to sixty symbols."""
     codec, chooser = model.codec, random.Random(1)
     words = [word for n in range(longest + 1) for word in codec.words(n)]
     words += [codec.random_word(chooser, chooser.randrange(20, 60)) for _ in range(more)]
     prompts = [codec.prompt(word) for word in words]
     chosen = choose_fixed_point(model.weights, max(len(prompt.tokens) for prompt in prompts), numbers)
-    rewriting = Rewriting(model.weights, Form.SOFTMAX, chosen)
-    assert all(rewriting.difference(prompt.tokens, prompt.length) is None for prompt in prompts)
+    rewriting = RewriteComparison(model.weights, RewriteForm.SOFTMAX, chosen)
+    assert all(rewriting.find_difference(prompt.tokens, prompt.length) is None for prompt in prompts)
     assert rewriting.inputs == len(words)
     return rewriting
 
@@ -133,13 +135,13 @@ def test_circuits_and_graphs_with_padding_and_loops() -> None:
     """Average-hard models of constant precision, on all inputs."""
     assert compared(sm.compile("full-adder"), 3, 0).arithmetic == "fixed:2:8"
     graph = sm.compile("one-way-streets")
-    assert any(block.count(None) > 1 for block in graph.weights.blocks)
+    assert any(block.iterations(None) > 1 for block in graph.weights.blocks)
     assert compared(graph, 2, 0).inputs == 25
 
 
 def test_the_rewritten_model_runs_and_is_right() -> None:
     hard = sm.compile("#<[Q_a] = #<[Q_b]", attention="hard")
-    soft = replace(hard, weights=soften_in_fixed_point(hard.weights, 8, least_attention_bits(8, 7)))
+    soft = replace(hard, weights=soften_in_fixed_point(hard.weights, 8, min_attention_bits(8, 7)))
     assert soft.weights.attention == "soft"
     assert sm.check(soft, up_to=6, arithmetic="fixed:8:13").holds
 
@@ -147,12 +149,12 @@ def test_the_rewritten_model_runs_and_is_right() -> None:
 def test_a_difference_is_found() -> None:
     """Rewriting.difference compares residual streams, not only answers: one number that no output reads is enough."""
     hard = drawn(3)
-    rewriting = Rewriting(hard, Form.SOFTMAX, "fixed:6:12")
+    rewriting = RewriteComparison(hard, RewriteForm.SOFTMAX, "fixed:6:12")
     word = random_word(3, 6)
-    assert rewriting.difference(word, None) is None
+    assert rewriting.find_difference(word, None) is None
     shifted = replace(hard, embedding=replace(hard.embedding, rows=(((0, Fraction(5)),),) * len(hard.vocabulary)))
     rewriting.given = shifted
-    assert rewriting.difference(word, None) == 0
+    assert rewriting.find_difference(word, None) == 0
 
 
 @pytest.mark.parametrize("weighting", [LEFTMOST_HARD, RIGHTMOST_HARD])
@@ -182,4 +184,4 @@ def test_a_precision_without_bits_is_refused(bits: int) -> None:
 
 def test_a_given_precision_inside_attention_is_kept() -> None:
     assert choose_fixed_point(drawn(3), 1000, "fixed:4:9") == "fixed:4:9"
-    assert choose_fixed_point(drawn(3), 1000, "fixed:4") == f"fixed:4:{least_attention_bits(4, 1000)}" == "fixed:4:14"
+    assert choose_fixed_point(drawn(3), 1000, "fixed:4") == f"fixed:4:{min_attention_bits(4, 1000)}" == "fixed:4:14"

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.compiler.rewrites.one_head import one_head
+from softmachine.compiler.rewrites.one_head import to_one_head
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics import find_arithmetic
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import VOCABULARY, RandomTransformer
 
 
 def logits(transformer: Transformer, tokens: list[str]) -> list[list[object]]:
-    engine = DenseEngine(transformer, arithmetic("exact"))
+    engine = DenseEngine(transformer, find_arithmetic("exact"))
     stream = engine.residual_stream([tokens], len(tokens))
     return np.asarray(engine.unembedding(stream).value).tolist()  # type: ignore[no-any-return]
 
@@ -33,7 +33,7 @@ def check_costs(before: Transformer, after: Transformer) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_transformers_keep_their_logits(seed: int) -> None:
     given = RandomTransformer(seed, denominators=(1, 2)).transformer()
-    single = one_head(given)
+    single = to_one_head(given)
     check_costs(given, single)
     for word in (["a"], ["b", "a"], list(VOCABULARY[:2]) * 2):
         assert logits(single, word) == logits(given, word)
@@ -45,7 +45,7 @@ def test_random_transformers_keep_their_logits(seed: int) -> None:
 def test_compiled_models_of_one_head_run(source: str, word: str) -> None:
     """A decoder, a loop over layers with two heads, and a formula."""
     model = sm.compile(source)
-    single = replace(model, weights=one_head(model.weights))
+    single = replace(model, weights=to_one_head(model.weights))
     check_costs(model.weights, single.weights)
     before, after = sm.run(model, word), sm.run(single, word)
     assert (before.verdict, before.tokens) == (after.verdict, after.tokens)

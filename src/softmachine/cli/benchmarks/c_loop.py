@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.languages.turing.machine import MOVES, Tape
+from softmachine.languages.turing.machine import MOVES, TapeConvention
 from softmachine.support.errors import SoftmachineError
-from softmachine.support.files import temporary_folder, write
+from softmachine.support.files import temporary_folder, write_file
 
 PROGRAM = """
 #include <stdio.h>
@@ -38,31 +38,31 @@ int main(int count, char **arguments) {
 """
 
 
-def compiler() -> str | None:
+def find_compiler() -> str | None:
     """Find a C compiler."""
     return next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
 
 
-def looped(machine: TuringMachine, steps: int, rounds: int) -> float | None:
+def measure_c_loop(machine: TuringMachine, steps: int, rounds: int) -> float | None:
     """Measure the steps per second of a loop in C, the best of some rounds; None without a compiler.
 
     Raises:
         SoftmachineError: If its result differs from that of the interpreter.
     """
-    with_c = compiler()
-    if with_c is None or machine.tapes != 1 or machine.tape is not Tape.TWO_WAY:
+    with_c = find_compiler()
+    if with_c is None or machine.tapes != 1 or machine.tape is not TapeConvention.TWO_WAY:
         return None
     with temporary_folder() as scratch:
         source, program = Path(scratch) / "machine.c", Path(scratch) / "machine"
-        write(source, _text(machine))
+        write_file(source, _c_program(machine))
         made = subprocess.run([with_c, "-O2", "-o", program, source], capture_output=True, check=False)
         if made.returncode:
             return None
-        best = min(_once(machine, program, steps) for _ in range(rounds))
+        best = min(_time_once(machine, program, steps) for _ in range(rounds))
     return steps / best
 
 
-def _once(machine: TuringMachine, program: Path, steps: int) -> float:
+def _time_once(machine: TuringMachine, program: Path, steps: int) -> float:
     """Measure the seconds of a number of steps."""
     printed = subprocess.run([program, str(steps)], capture_output=True, text=True, check=True).stdout.split()
     seconds, done, state, head = float(printed[0]), int(printed[1]), machine.states[int(printed[2])], int(printed[3])
@@ -72,13 +72,13 @@ def _once(machine: TuringMachine, program: Path, steps: int) -> float:
     return max(seconds, 1e-9)
 
 
-def _text(machine: TuringMachine) -> str:
+def _c_program(machine: TuringMachine) -> str:
     """Return the program in C; the blank is symbol 0."""
     symbols = (machine.blank, *(symbol for symbol in machine.symbols if symbol != machine.blank))
     written, moved, following = [], [], []
     for state in machine.states:
         for symbol in symbols:
-            rule = None if state in machine.final else machine.rule(state, (symbol,))
+            rule = None if state in machine.halting_states else machine.find_rule(state, (symbol,))
             written.append(symbols.index(rule.write[0]) if rule else 0)
             moved.append(MOVES[rule.move[0]] if rule else 0)
             following.append(machine.states.index(rule.next) if rule else -1)

@@ -17,12 +17,12 @@ from itertools import islice, product
 from pathlib import Path
 
 from softmachine import api
-from softmachine.cli.benchmarks.c_loop import compiler, looped
-from softmachine.cli.benchmarks.result import ROUNDS, Result, alternately
+from softmachine.cli.benchmarks.c_loop import find_compiler, measure_c_loop
+from softmachine.cli.benchmarks.result import ROUNDS, Result, time_in_turn
 from softmachine.compiler.model import Model
-from softmachine.engines.check import check_words
+from softmachine.engines.check import check_inputs
 from softmachine.engines.fast import FastEngine
-from softmachine.languages.temporal import Specification, truth
+from softmachine.languages.temporal import Specification, truth_values
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.files import temporary_folder
@@ -32,30 +32,30 @@ FORMULAS = ("Q_a since Q_b", "#<[Q_a] >= 2*#>[Q_b]", "odd(#<[Q_a]) and always (Q
 LENGTH, WORDS = 16, 4096
 
 
-def checking() -> Iterator[Result]:
+def measure_checking() -> Iterator[Result]:
     """Measure the words of 16 symbols per second."""
     for text in FORMULAS:
-        source = api.extended(api.load(text), "ab")
+        source = api.extend_alphabet(api.load(text), "ab")
         assert isinstance(source, Specification)
         model = api.compile(source)
         words = list(islice(product("ab", repeat=LENGTH), WORDS))
 
         def checked(model: Model = model, words: list[tuple[str, ...]] = words) -> None:
-            if not check_words(model, words).holds:
+            if not check_inputs(model, words).holds:
                 raise SoftmachineError(f"the transformer of {model.name!r} is wrong")
 
         def evaluated(source: Specification = source, words: list[tuple[str, ...]] = words) -> None:
             for word in words:
-                truth(source, word)
+                truth_values(source, word)
 
-        plain, ours = alternately(evaluated, checked)
+        plain, ours = time_in_turn(evaluated, checked)
         yield Result("checking", text, WORDS / ours, "words", {"plain Python": plain / ours})
 
 
 COMMANDS = (("--version",), ("run", "palindrome", "abba", "--quiet"))
 
 
-def starting() -> Iterator[Result]:
+def measure_starting() -> Iterator[Result]:
     """Measure the calls per second of processor time."""
     for arguments in COMMANDS:
         best = {"ours": float("inf"), "nothing": float("inf")}
@@ -68,12 +68,12 @@ def starting() -> Iterator[Result]:
 
 def _seconds(*arguments: str) -> float:
     """Measure the processor seconds of a process; elapsed seconds where the system does not report them."""
-    before = _spent()
+    before = _child_seconds()
     subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
-    return _spent() - before
+    return _child_seconds() - before
 
 
-def _spent() -> float:
+def _child_seconds() -> float:
     try:
         import resource
     except ImportError:
@@ -88,58 +88,58 @@ STEPS, WARM_UP_STEPS = 10_000_000, 100_000
 DENSE_STEPS, STOCK_POSITIONS = 500, 256
 
 
-def decoding() -> Iterator[Result]:
+def measure_decoding() -> Iterator[Result]:
     """Measure the tokens per second of the fast engine, with one token per step."""
-    notes = () if compiler() else ("no C compiler was found, so the C loop was not measured",)
-    stock, missing = _generated("busy-beaver-5")
+    notes = () if find_compiler() else ("no C compiler was found, so the C loop was not measured",)
+    stock, missing = _measure_generate("busy-beaver-5")
     for name, source in MACHINES.items():
         machine = api.load(source)
         assert isinstance(machine, TuringMachine)
         model = api.compile(machine)
         engine = FastEngine(model.weights)
-        plain, speed = _speeds(partial(_interpreted, machine), partial(decoded, engine, model))
+        plain, speed = _measure_speeds(partial(_interpret, machine), partial(decode, engine, model))
         ratios = {"interpreter": speed / plain}
-        in_c = looped(machine, STEPS, ROUNDS)
+        in_c = measure_c_loop(machine, STEPS, ROUNDS)
         if in_c is not None:
             ratios["C loop"] = speed / in_c
-        ratios["dense engine"] = speed / _dense(model)
+        ratios["dense engine"] = speed / _measure_dense(model)
         if stock is not None:
             ratios["generate()"] = speed / stock
         yield Result("decoding", name, speed, "tokens", ratios, (*notes, *missing))
 
 
-def _speeds(*actions: Callable[[int], object]) -> list[float]:
+def _measure_speeds(*actions: Callable[[int], object]) -> list[float]:
     """Measure the steps per second of each action, after a warm-up."""
     for action in actions:
         action(WARM_UP_STEPS)  # compiles
-    times = alternately(*(partial(action, steps) for action in actions for steps in (WARM_UP_STEPS, STEPS)))
+    times = time_in_turn(*(partial(action, steps) for action in actions for steps in (WARM_UP_STEPS, STEPS)))
     return [
         (STEPS - WARM_UP_STEPS) / max(long - short, 1e-9) for short, long in zip(times[::2], times[1::2], strict=True)
     ]
 
 
-def _interpreted(machine: TuringMachine, steps: int) -> None:
+def _interpret(machine: TuringMachine, steps: int) -> None:
     execute(machine, "", max_steps=steps)
 
 
-def decoded(engine: FastEngine, model: Model, steps: int) -> int:
+def decode(engine: FastEngine, model: Model, steps: int) -> int:
     """Decode a number of steps on the empty input; return the number of tokens."""
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt("").tokens
-    run = engine.start(prompt, codec.stops)
-    run.go(len(prompt) + steps)
-    return run.read
+    run = engine.start(prompt, codec.is_stop_token)
+    run.run_until(len(prompt) + steps)
+    return run.positions_read
 
 
-def _dense(model: Model) -> float:
+def _measure_dense(model: Model) -> float:
     """Measure the tokens per second of the dense engine."""
     began = time.process_time()
     api.run(model, "", engine="dense", max_steps=DENSE_STEPS)
     return DENSE_STEPS / (time.process_time() - began)
 
 
-def _generated(source: str) -> tuple[float | None, tuple[str, ...]]:
+def _measure_generate(source: str) -> tuple[float | None, tuple[str, ...]]:
     """Measure the tokens per second of ``generate()`` on an export; without torch, return a note."""
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         return None, ("torch is not installed, so generate() was not measured",)
@@ -149,12 +149,12 @@ def _generated(source: str) -> tuple[float | None, tuple[str, ...]]:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        from softmachine.exports.verification import quiet
+        from softmachine.exports.verification import silence_libraries
 
         before = torch.get_num_threads()
         torch.set_num_threads(1)  # all benchmarks use one core
         try:
-            with quiet():
+            with silence_libraries():
                 tokenizer = AutoTokenizer.from_pretrained(folder)
                 stock = AutoModelForCausalLM.from_pretrained(folder)
                 prompt = tokenizer("", return_tensors="pt", return_token_type_ids=False)

@@ -41,7 +41,7 @@ class Result:
         }
 
 
-def alternately(*actions: Callable[[], object]) -> list[float]:
+def time_in_turn(*actions: Callable[[], object]) -> list[float]:
     """Measure the processor seconds of each action: the best of several rounds, in turn."""
     best = [float("inf")] * len(actions)
     for _ in range(ROUNDS):
@@ -52,31 +52,31 @@ def alternately(*actions: Callable[[], object]) -> list[float]:
     return [max(each, 1e-9) for each in best]
 
 
-def table(results: Sequence[Result]) -> str:
+def format_results(results: Sequence[Result]) -> str:
     """Format results as a table per benchmark."""
-    blocks = (_block(name, list(alike)) for name, alike in groupby(results, lambda result: result.benchmark))
+    blocks = (_format_block(name, list(alike)) for name, alike in groupby(results, lambda result: result.benchmark))
     return "\n\n".join(blocks)
 
 
-def _block(name: str, results: Sequence[Result]) -> str:
+def _format_block(name: str, results: Sequence[Result]) -> str:
     """Format the results of one benchmark; a dash marks a missing alternative."""
     against = list(dict.fromkeys(name for result in results for name in result.ratios))
     rows = [[name, "rate", *(f"against {other}" for other in against)]]
     for result in results:
-        ratios = (ratio(result.ratios[other]) if other in result.ratios else "–" for other in against)
-        rows.append([result.subject, f"{figures(result.rate)} {result.unit}/s", *ratios])
+        ratios = (format_ratio(result.ratios[other]) if other in result.ratios else "–" for other in against)
+        rows.append([result.subject, f"{format_number(result.rate)} {result.unit}/s", *ratios])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows
     )
 
 
-def ratio(value: float) -> str:
+def format_ratio(value: float) -> str:
     """Format a ratio: "× 1,200", or "1/2.6" below 1."""
-    return f"× {figures(value)}" if value >= 1 else f"1/{figures(1 / value)}"
+    return f"× {format_number(value)}" if value >= 1 else f"1/{format_number(1 / value)}"
 
 
-def figures(value: float) -> str:
+def format_number(value: float) -> str:
     """Format a number with two significant digits, or one decimal below 10."""
     if value < 10:
         return f"{value:.2g}" if value < 1 else f"{value:.1f}"

@@ -16,18 +16,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.compiler.rewrites.no_masks import PADDING, matched, require_hard
-from softmachine.compiler.rewrites.ranges import Reach, largest_score, reach
-from softmachine.compiler.rewrites.widening import ONE, Units, nothing, padded, reading, rows_of, stacked, writing
+from softmachine.compiler.rewrites.no_masks import PADDING_TOKEN, match_addresses, require_hard_attention
+from softmachine.compiler.rewrites.ranges import StreamBounds, bound_score, bound_stream
+from softmachine.compiler.rewrites.widening import (
+    ONE,
+    NetworkBuilder,
+    affine_of_rows,
+    empty_network,
+    pad_bias,
+    stack_outputs,
+    widen_inputs,
+    widen_outputs,
+)
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask
 from softmachine.transformer.features import Feature, ceil_log2
-from softmachine.transformer.table_features import NO_ADDRESS, AddressBit, Table
+from softmachine.transformer.table_features import NO_ADDRESS, AddressBit, TableFeature
 from softmachine.transformer.weights import AffineMap, Block, Head, Layer, Matrix, Transformer
 
 
 @dataclass(frozen=True)
-class Layout:
+class CausalLayout:
     """Layout of the coordinates: the stream, the stream fetched from the previous block, and addresses as signed bits.
 
     Args:
@@ -61,7 +70,7 @@ class Layout:
         return 2 * self.width + list(self.addresses).index(title) * self.bits
 
     @property
-    def wide(self) -> int:
+    def total_width(self) -> int:
         """The width."""
         return 2 * self.width + 4 * self.bits
 
@@ -71,87 +80,94 @@ class Layout:
         return [AddressBit(title, k, table) for title, table in self.addresses.items() for k in range(self.bits)]
 
 
-def causal(transformer: Transformer, positions: int, length: int | None = None) -> Transformer:
+def to_causal_masks(transformer: Transformer, positions: int, length: int | None = None) -> Transformer:
     """Rewrite a transformer, for sequences of a fixed number of positions plus padding, so that all heads are causal.
 
     Args:
         transformer: A transformer with hard attention and without masks.
-        positions: P, the number of positions of sequences; the answers are at the last P, see :func:`padding`.
+        positions: P, the number of positions of sequences; the answers are at the last P, see :func:`causal_padding`.
         length: n, if features or iterations depend on it.
 
     Raises:
         ConstructionError: If a head is soft, masked or biased, or there is a layer norm.
     """
-    require_hard(transformer, "positions outside the previous block would keep some weight")
+    require_hard_attention(transformer, "positions outside the previous block would keep some weight")
     for head in transformer.heads:
         if head.mask is not Mask.ALL or head.bias is not None:
             raise ConstructionError(f"head {head.name!r} has a mask or a bias, which this rewrite does not support")
-    layout = Layout(transformer.width, positions, transformer.depth(length))
-    limits = reach(transformer, positions, length)
+    layout = CausalLayout(transformer.width, positions, transformer.depth(length))
+    limits = bound_stream(transformer, positions, length)
     blocks = tuple(
         Block(
-            tuple(part for layer in block.layers for part in (_coming_in(layout), _causal(layer, layout, limits))),
-            block.count(length),
+            tuple(
+                part for layer in block.layers for part in (_fetch_layer(layout), _rewrite_layer(layer, layout, limits))
+            ),
+            block.iterations(length),
             block.name,
         )
         for block in transformer.blocks
     )
     given = [
-        Table(each.name, tuple(map(Fraction, each.along(range(positions), length)))) for each in transformer.features
+        TableFeature(each.name, tuple(map(Fraction, each.values_at(range(positions), length))))
+        for each in transformer.features
     ]
     added = layout.features
     coming = [f"{name}, coming in" for name in transformer.coordinates]
     return replace(
         transformer,
-        vocabulary=(*transformer.vocabulary, PADDING),
+        vocabulary=(*transformer.vocabulary, PADDING_TOKEN),
         coordinates=(*transformer.coordinates, *coming, *(feature.name for feature in added)),
-        embedding=Matrix((*transformer.embedding.rows, ()), layout.wide),
+        embedding=Matrix((*transformer.embedding.rows, ()), layout.total_width),
         features=(*given, *added),
         position_embedding=Matrix(
             (*transformer.position_embedding.rows, *(((2 * layout.width + c, ONE),) for c in range(len(added)))),
-            layout.wide,
+            layout.total_width,
         ),
         blocks=blocks,
-        unembedding=reading(transformer.unembedding, layout.wide),
+        unembedding=widen_inputs(transformer.unembedding, layout.total_width),
     )
 
 
-def padding(transformer: Transformer, positions: int, length: int | None = None) -> list[str]:
+def causal_padding(transformer: Transformer, positions: int, length: int | None = None) -> list[str]:
     """Return the padding tokens for a sequence of ``positions`` tokens."""
-    return [PADDING] * (positions * transformer.depth(length))
+    return [PADDING_TOKEN] * (positions * transformer.depth(length))
 
 
-def _coming_in(layout: Layout) -> Layer:
+def _fetch_layer(layout: CausalLayout) -> Layer:
     """Return a layer in which every position fetches the stream of the same position in the previous block."""
-    sides = matched(layout.address("came from"), layout.address("position"), layout.bits, 1)
-    query, key = (rows_of(rows, layout.wide) for rows in sides)
-    value = rows_of([({c: 1}, 0) for c in range(layout.width)], layout.wide)
-    output = writing(Matrix(tuple(((c, ONE),) for c in range(layout.width)), layout.width), layout.wide, layout.width)
-    return Layer((Head("block before", query, key, value, output, Mask.CAUSAL, AVERAGE_HARD),), nothing(layout.wide))
+    sides = match_addresses(layout.address("came from"), layout.address("position"), layout.bits, 1)
+    query, key = (affine_of_rows(rows, layout.total_width) for rows in sides)
+    value = affine_of_rows([({c: 1}, 0) for c in range(layout.width)], layout.total_width)
+    output = widen_outputs(
+        Matrix(tuple(((c, ONE),) for c in range(layout.width)), layout.width), layout.total_width, layout.width
+    )
+    return Layer(
+        (Head("block before", query, key, value, output, Mask.CAUSAL, AVERAGE_HARD),), empty_network(layout.total_width)
+    )
 
 
-def _causal(layer: Layer, layout: Layout, limits: Reach) -> Layer:
+def _rewrite_layer(layer: Layer, layout: CausalLayout, limits: StreamBounds) -> Layer:
     """Rewrite a layer: it reads the fetched stream, attends to the previous block, and overwrites the own stream."""
-    wide, shift = layout.wide, layout.width
+    wide, shift = layout.total_width, layout.width
     heads = []
     for head in layer.heads:
-        bound = largest_score(head, limits) + 1
-        sides = matched(layout.address("block before"), layout.address("block"), layout.bits, bound)
-        query, key = (rows_of(rows, wide) for rows in sides)
+        bound = bound_score(head, limits) + 1
+        sides = match_addresses(layout.address("block before"), layout.address("block"), layout.bits, bound)
+        query, key = (affine_of_rows(rows, wide) for rows in sides)
         heads.append(
             replace(
                 head,
-                query=stacked(reading(head.query, wide, shift), query),
-                key=stacked(reading(head.key, wide), key),
-                value=reading(head.value, wide),
-                output=writing(head.output, wide, shift),
+                query=stack_outputs(widen_inputs(head.query, wide, shift), query),
+                key=stack_outputs(widen_inputs(head.key, wide), key),
+                value=widen_inputs(head.value, wide),
+                output=widen_outputs(head.output, wide, shift),
                 mask=Mask.CAUSAL,
             )
         )
     network = layer.feed_forward
-    second = AffineMap(writing(network.second.weight, wide), padded(network.second.bias, wide))
-    units = Units(replace(network, first=reading(network.first, wide, shift), second=second))
+    second = AffineMap(widen_outputs(network.second.weight, wide), pad_bias(network.second.bias, wide))
+    units = NetworkBuilder(replace(network, first=widen_inputs(network.first, wide, shift), second=second))
     for c in range(shift):
         units.linear(f"replace {c}", c, {c: -1})
         units.linear(f"take {c}", shift + c, {c: 1, shift + c: -1})
-    return Layer(tuple(heads), units.done())
+    return Layer(tuple(heads), units.build())

@@ -26,7 +26,7 @@ from fractions import Fraction
 from itertools import count
 
 from softmachine.support.errors import ConstructionError, UsageError
-from softmachine.transformer.attention import softmax
+from softmachine.transformer.attention import softmax_weighting
 from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.weights import Block, Head, Layer, Transformer
 
@@ -40,7 +40,7 @@ def soften_in_fixed_point(transformer: Transformer, bits: int, attention_bits: i
     Args:
         transformer: The model, with average-hard or softmax heads.
         bits: b, the precision of weights and activations.
-        attention_bits: b', the precision inside attention; see :func:`least_attention_bits`.
+        attention_bits: b', the precision inside attention; see :func:`min_attention_bits`.
 
     Raises:
         ConstructionError: If a head is leftmost- or rightmost-hard, or b' is too small.
@@ -48,22 +48,22 @@ def soften_in_fixed_point(transformer: Transformer, bits: int, attention_bits: i
     """
     if bits < 1:
         raise UsageError(f"fixed point cannot have {bits} bits", hint="choose at least 1")
-    least = least_attention_bits(bits)
+    least = min_attention_bits(bits)
     if attention_bits < least:
         raise ConstructionError(
             f"{attention_bits} bits inside attention do not suffice for softmax to equal average-hard attention in "
             f"F_{bits}: keys below the maximum would have nonzero weight",
             hint=f"the lowest sufficient precision is fixed:{bits}:{least}",
         )
-    scale = least_scale(bits, attention_bits)
+    scale = min_scale(bits, attention_bits)
 
     def soften(head: Head) -> Head:
-        if head.weighting.unique:
+        if head.weighting.is_unique_hard:
             raise ConstructionError(
                 f"head {head.name!r} is {head.weighting}, and softmax gives equal weight to keys of equal score",
                 hint="only average-hard heads can be rewritten",
             )
-        return replace(head, weighting=softmax(scale)) if head.weighting.hard else head
+        return replace(head, weighting=softmax_weighting(scale)) if head.weighting.is_hard else head
 
     def soften_block(block: Block) -> Block:
         layers = (Layer(tuple(map(soften, layer.heads)), layer.feed_forward) for layer in block.layers)
@@ -72,15 +72,15 @@ def soften_in_fixed_point(transformer: Transformer, bits: int, attention_bits: i
     return replace(transformer, blocks=tuple(map(soften_block, transformer.blocks)))
 
 
-def least_scale(bits: int, attention_bits: int) -> int:
+def min_scale(bits: int, attention_bits: int) -> int:
     """Return the smallest power of two s with s · 2⁻ᵇ > ln 2 · (b' + 1)."""
     return 1 << bits + int(_LN_2 * (attention_bits + 1)).bit_length()
 
 
-def least_attention_bits(bits: int, positions: int = 1) -> int:
+def min_attention_bits(bits: int, positions: int = 1) -> int:
     """Return a sufficient b': F_b' contains the scale, and sums over ``positions`` numbers do not saturate.
 
     With b' ≥ b + ⌈log₂ N⌉ the largest sum, N · (2ᵇ - 2⁻ᵇ), is at most 2ᵇ' - 2⁻ᵇ'.
     """
     start = bits + max(1, ceil_log2(positions))
-    return next(inner for inner in count(start) if least_scale(bits, inner) < 1 << inner)
+    return next(inner for inner in count(start) if min_scale(bits, inner) < 1 << inner)

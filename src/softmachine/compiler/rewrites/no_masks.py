@@ -18,30 +18,30 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.compiler.rewrites.ranges import Reach, largest_score, reach
+from softmachine.compiler.rewrites.ranges import StreamBounds, bound_score, bound_stream
 from softmachine.compiler.rewrites.widening import (
     ONE,
     ZERO,
-    Units,
-    nothing,
-    reading,
-    rows_of,
-    stacked,
-    widened,
-    writing,
+    NetworkBuilder,
+    affine_of_rows,
+    empty_network,
+    stack_outputs,
+    widen_inputs,
+    widen_layer,
+    widen_outputs,
 )
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask
 from softmachine.transformer.features import Feature, Relation, ceil_log2
-from softmachine.transformer.table_features import NO_ADDRESS, AddressBit, Table
+from softmachine.transformer.table_features import NO_ADDRESS, AddressBit, TableFeature
 from softmachine.transformer.weights import Block, Head, Layer, Matrix, Transformer
 
-PADDING = "□□"
+PADDING_TOKEN = "□□"
 """The padding token of this rewrite; circuits and graphs have their own."""
 
 
 @dataclass(frozen=True)
-class Layout:
+class UnmaskedLayout:
     """Layout of the coordinates: the stream, its copy, and starting at ``places`` the position features.
 
     Args:
@@ -62,14 +62,14 @@ class Layout:
         return max(2, ceil_log2(self.positions))
 
     @property
-    def places(self) -> int:
+    def position_start(self) -> int:
         """The first coordinate of the own position."""
         return 2 * self.width
 
     @property
     def row(self) -> int:
         """The first coordinate of the row."""
-        return self.places + self.bits
+        return self.position_start + self.bits
 
     @property
     def column(self) -> int:
@@ -77,22 +77,22 @@ class Layout:
         return self.row + self.bits
 
     @property
-    def full(self) -> int:
+    def nonempty_flag(self) -> int:
         """The flag of nonempty cells; the next coordinate is the flag of empty cells."""
         return self.column + self.bits
 
-    def visible(self, mask: Mask) -> int:
+    def visible_flag(self, mask: Mask) -> int:
         """Return the flag of visible cells."""
-        return self.full + 2 + self.masks.index(mask)
+        return self.nonempty_flag + 2 + self.masks.index(mask)
 
-    def bias(self, relation: Relation) -> int:
+    def bias_coordinate(self, relation: Relation) -> int:
         """Return the coordinate of the bias of the cell."""
-        return self.full + 2 + len(self.masks) + self.biases.index(relation)
+        return self.nonempty_flag + 2 + len(self.masks) + self.biases.index(relation)
 
     @property
-    def wide(self) -> int:
+    def total_width(self) -> int:
         """The width."""
-        return self.full + 2 + len(self.masks) + len(self.biases)
+        return self.nonempty_flag + 2 + len(self.masks) + len(self.biases)
 
     def cells(self, number: Callable[[int, int], Fraction | int]) -> tuple[Fraction, ...]:
         """Return a number for every position: 0 for the first P, then one for each cell of each row."""
@@ -103,18 +103,18 @@ class Layout:
         """Return an address for every cell, and no address for the first P positions."""
         return (*[NO_ADDRESS] * self.positions, *map(int, self.cells(which)[self.positions :]))
 
-    def seen(self, mask: Mask, i: int, j: int) -> bool:
+    def is_visible(self, mask: Mask, i: int, j: int) -> bool:
         """Whether cell (i, j) is visible; the last cell is visible if no other one is."""
         if j < self.positions:
-            return mask.sees(j, i)
-        return not any(mask.sees(k, i) for k in range(self.positions))
+            return mask.is_visible(j, i)
+        return not any(mask.is_visible(k, i) for k in range(self.positions))
 
     @property
     def features(self) -> list[tuple[int, Feature]]:
         """The features, each with its coordinate."""
         last = self.positions
         tables = {
-            self.places: ("position", (*range(last), *[NO_ADDRESS] * (last * (last + 1)))),
+            self.position_start: ("position", (*range(last), *[NO_ADDRESS] * (last * (last + 1)))),
             self.row: ("row", self.addresses(lambda i, _: i)),
             self.column: ("column", self.addresses(lambda _, j: j % last)),
         }
@@ -123,84 +123,91 @@ class Layout:
             for start, (title, table) in tables.items()
             for k in range(self.bits)
         ]
-        found.append((self.full, Table("full", self.cells(lambda _, j: j < last))))
-        found.append((self.full + 1, Table("empty", self.cells(lambda _, j: j == last))))
+        found.append((self.nonempty_flag, TableFeature("full", self.cells(lambda _, j: j < last))))
+        found.append((self.nonempty_flag + 1, TableFeature("empty", self.cells(lambda _, j: j == last))))
         for mask in self.masks:
-            seen = self.cells(lambda i, j, mask=mask: self.seen(mask, i, j))  # type: ignore[misc]
-            found.append((self.visible(mask), Table(f"visible, {mask}", seen)))
+            seen = self.cells(lambda i, j, mask=mask: self.is_visible(mask, i, j))  # type: ignore[misc]
+            found.append((self.visible_flag(mask), TableFeature(f"visible, {mask}", seen)))
         for relation in self.biases:
             added = self.cells(lambda i, j, relation=relation: relation.at(j, i) if j < last else 0)  # type: ignore[misc]
-            found.append((self.bias(relation), Table(f"bias {relation}", added)))
+            found.append((self.bias_coordinate(relation), TableFeature(f"bias {relation}", added)))
         return found
 
 
-def unmasked(transformer: Transformer, positions: int, length: int | None = None) -> Transformer:
+def to_no_masks(transformer: Transformer, positions: int, length: int | None = None) -> Transformer:
     """Rewrite a transformer without masks, for sequences of a fixed number of positions plus padding.
 
     Args:
         transformer: A transformer with hard attention and without layer norm.
-        positions: P, the number of positions of sequences; see :func:`padding`.
+        positions: P, the number of positions of sequences; see :func:`unmasked_padding`.
         length: n, if features or iterations depend on it.
 
     Raises:
         ConstructionError: If a head is soft, or there is a layer norm.
     """
-    require_hard(transformer, "masked positions would keep some weight")
+    require_hard_attention(transformer, "masked positions would keep some weight")
     heads = transformer.heads
     masks = tuple(dict.fromkeys(head.mask for head in heads))
     biases = tuple(dict.fromkeys(head.bias for head in heads if head.bias is not None))
-    layout = Layout(transformer.width, positions, masks, biases)
-    limits = reach(transformer, positions, length)
+    layout = UnmaskedLayout(transformer.width, positions, masks, biases)
+    limits = bound_stream(transformer, positions, length)
     blocks = tuple(
         Block(
             tuple(
-                part for layer in block.layers for part in (_copying(layout, limits), _unmasked(layer, layout, limits))
+                part
+                for layer in block.layers
+                for part in (_fetch_layer(layout, limits), _rewrite_layer(layer, layout, limits))
             ),
-            block.count(length),
+            block.iterations(length),
             block.name,
         )
         for block in transformer.blocks
     )
     added = layout.features
     features = [
-        Table(each.name, tuple(map(Fraction, each.along(range(positions), length)))) for each in transformer.features
+        TableFeature(each.name, tuple(map(Fraction, each.values_at(range(positions), length))))
+        for each in transformer.features
     ]
     copies = [f"copy of {name}" for name in transformer.coordinates]
     titles = {coordinate: feature.name for coordinate, feature in added}
     return replace(
         transformer,
-        vocabulary=(*transformer.vocabulary, PADDING),
-        coordinates=(*transformer.coordinates, *copies, *(titles[c] for c in range(layout.places, layout.wide))),
-        embedding=Matrix((*transformer.embedding.rows, ()), layout.wide),
+        vocabulary=(*transformer.vocabulary, PADDING_TOKEN),
+        coordinates=(
+            *transformer.coordinates,
+            *copies,
+            *(titles[c] for c in range(layout.position_start, layout.total_width)),
+        ),
+        embedding=Matrix((*transformer.embedding.rows, ()), layout.total_width),
         features=(*features, *(feature for _, feature in added)),
         position_embedding=Matrix(
-            (*transformer.position_embedding.rows, *(((c, ONE),) for c, _ in added)), layout.wide
+            (*transformer.position_embedding.rows, *(((c, ONE),) for c, _ in added)), layout.total_width
         ),
         blocks=blocks,
-        unembedding=reading(transformer.unembedding, layout.wide),
+        unembedding=widen_inputs(transformer.unembedding, layout.total_width),
     )
 
 
-def padding(positions: int) -> list[str]:
+def unmasked_padding(positions: int) -> list[str]:
     """Return the padding tokens for a sequence of ``positions`` tokens."""
-    return [PADDING] * (positions * (positions + 1))
+    return [PADDING_TOKEN] * (positions * (positions + 1))
 
 
-def require_hard(transformer: Transformer, why: str) -> None:
+def require_hard_attention(transformer: Transformer, why: str) -> None:
     """Check that attention is hard and that there is no layer norm.
 
     Raises:
         ConstructionError: If not; the message names the head or unit.
     """
-    transformer.require_no_norm("its bounds are unknown")
-    soft = next((head.name for head in transformer.heads if not head.weighting.hard), None)
+    transformer.require_no_layer_norm("its bounds are unknown")
+    soft = next((head.name for head in transformer.heads if not head.weighting.is_hard), None)
     if soft is not None:
         raise ConstructionError(f"head {soft!r} is soft, and {why}")
-    if PADDING in transformer.vocabulary:
-        raise ConstructionError(f"{PADDING!r} is already a token", hint="the transformer was padded before")
+    if PADDING_TOKEN in transformer.vocabulary:
+        raise ConstructionError(f"{PADDING_TOKEN!r} is already a token", hint="the transformer was padded before")
 
 
-def matched(
+def match_addresses(
     wanted: int, held: int, bits: int, factor: Fraction | int
 ) -> tuple[list[tuple[dict[int, Fraction | int], int]], ...]:
     """Rows of a query and a key: score 0 if signed bits agree, else at most -2 · factor (Lemma B.3, same paper)."""
@@ -212,55 +219,60 @@ def matched(
     return query, key  # type: ignore[return-value]
 
 
-def _copying(layout: Layout, limits: Reach) -> Layer:
+def _fetch_layer(layout: UnmaskedLayout, limits: StreamBounds) -> Layer:
     """Return a layer in which cells fetch the stream of their column."""
-    query, key = (rows_of(rows, layout.wide) for rows in matched(layout.column, layout.places, layout.bits, 1))
-    value = rows_of([({c: 1}, 0) for c in range(layout.width)], layout.wide)
-    output = writing(Matrix(tuple(((c, ONE),) for c in range(layout.width)), layout.width), layout.wide, layout.width)
+    query, key = (
+        affine_of_rows(rows, layout.total_width)
+        for rows in match_addresses(layout.column, layout.position_start, layout.bits, 1)
+    )
+    value = affine_of_rows([({c: 1}, 0) for c in range(layout.width)], layout.total_width)
+    output = widen_outputs(
+        Matrix(tuple(((c, ONE),) for c in range(layout.width)), layout.width), layout.total_width, layout.width
+    )
     head = Head("column", query, key, value, output, Mask.ALL, AVERAGE_HARD)
     if not {Mask.PAST, Mask.FUTURE} & set(layout.masks):
-        return Layer((head,), nothing(layout.wide))
-    units = Units(nothing(layout.wide))
-    for c, largest in enumerate(limits.largest):
+        return Layer((head,), empty_network(layout.total_width))
+    units = NetworkBuilder(empty_network(layout.total_width))
+    for c, largest in enumerate(limits.max_absolute):
 
         def only_empty(row: dict[int, Fraction], _: Fraction, largest: Fraction = largest) -> None:
-            row[layout.full] = -largest
+            row[layout.nonempty_flag] = -largest
 
         units.linear(f"clear empty cell {c}", layout.width + c, {layout.width + c: -1}, only_empty)
-    return Layer((head,), units.done())
+    return Layer((head,), units.build())
 
 
-def _unmasked(layer: Layer, layout: Layout, limits: Reach) -> Layer:
+def _rewrite_layer(layer: Layer, layout: UnmaskedLayout, limits: StreamBounds) -> Layer:
     """Rewrite a layer: its heads attend to the visible cells of the own row, and its network clears the copies."""
-    given = widened(layer, layout.wide)
-    heads = [_looking(head, layout, limits) for head in layer.heads]
-    units = Units(given.feed_forward)
+    given = widen_layer(layer, layout.total_width)
+    heads = [_rewrite_head(head, layout, limits) for head in layer.heads]
+    units = NetworkBuilder(given.feed_forward)
     for c in range(layout.width, 2 * layout.width):
         units.linear(f"clear copy {c - layout.width}", c, {c: -1})
-    return Layer(tuple(heads), units.done())
+    return Layer(tuple(heads), units.build())
 
 
-def _looking(head: Head, layout: Layout, limits: Reach) -> Head:
+def _rewrite_head(head: Head, layout: UnmaskedLayout, limits: StreamBounds) -> Head:
     """Rewrite a head to attend to the visible cells of the own row."""
-    wide, shift = layout.wide, layout.width
-    bound = largest_score(head, limits) + 1
+    wide, shift = layout.total_width, layout.width
+    bound = bound_score(head, limits) + 1
     if head.bias is not None:
         relation = head.bias
         bound += max(abs(relation.at(j, i)) for i in range(layout.positions) for j in range(layout.positions))
-    query, key = matched(layout.places, layout.row, layout.bits, bound)
+    query, key = match_addresses(layout.position_start, layout.row, layout.bits, bound)
     query.append(({}, 2 * bound))  # type: ignore[arg-type]
-    key.append(({layout.visible(head.mask): 1}, -1))
+    key.append(({layout.visible_flag(head.mask): 1}, -1))
     if head.bias is not None:
         query.append(({}, 1))
-        key.append(({layout.bias(head.bias): 1}, 0))
-    value = reading(head.value, wide, shift)
-    full = [{**dict(row), layout.full: bias} for row, bias in zip(value.weight.rows, value.bias, strict=True)]
+        key.append(({layout.bias_coordinate(head.bias): 1}, 0))
+    value = widen_inputs(head.value, wide, shift)
+    full = [{**dict(row), layout.nonempty_flag: bias} for row, bias in zip(value.weight.rows, value.bias, strict=True)]
     return replace(
         head,
-        query=stacked(reading(head.query, wide), rows_of(query, wide)),
-        key=stacked(reading(head.key, wide, shift), rows_of(key, wide)),
-        value=rows_of([(row, 0) for row in full], wide),
-        output=writing(head.output, wide),
+        query=stack_outputs(widen_inputs(head.query, wide), affine_of_rows(query, wide)),
+        key=stack_outputs(widen_inputs(head.key, wide, shift), affine_of_rows(key, wide)),
+        value=affine_of_rows([(row, 0) for row in full], wide),
+        output=widen_outputs(head.output, wide),
         mask=Mask.ALL,
         bias=None,
     )

@@ -13,18 +13,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from softmachine.compiler.rewrites.widening import Units, detached, nothing, reading, seen_together, widened
+from softmachine.compiler.rewrites.widening import (
+    NetworkBuilder,
+    empty_network,
+    read_scratch_as_added,
+    redirect_heads,
+    widen_inputs,
+    widen_layer,
+)
 from softmachine.transformer.weights import Head, Layer, Transformer
 
 
-def one_head(transformer: Transformer) -> Transformer:
+def to_one_head(transformer: Transformer) -> Transformer:
     """Rewrite a transformer to at most one head per layer."""
-    needed = max((sum(map(_values, layer.heads)) for layer in transformer.layers if len(layer.heads) > 1), default=0)
+    needed = max(
+        (sum(map(_value_width, layer.heads)) for layer in transformer.layers if len(layer.heads) > 1), default=0
+    )
     if not needed:
         return transformer
     width, wide = transformer.width, transformer.width + needed
     blocks = tuple(
-        replace(block, layers=tuple(part for layer in block.layers for part in _apart(widened(layer, wide), width)))
+        replace(
+            block,
+            layers=tuple(part for layer in block.layers for part in _split_layer(widen_layer(layer, wide), width)),
+        )
         for block in transformer.blocks
     )
     return replace(
@@ -33,24 +45,24 @@ def one_head(transformer: Transformer) -> Transformer:
         embedding=replace(transformer.embedding, columns=wide),
         position_embedding=replace(transformer.position_embedding, columns=wide),
         blocks=blocks,
-        unembedding=reading(transformer.unembedding, wide),
+        unembedding=widen_inputs(transformer.unembedding, wide),
     )
 
 
-def _values(head: Head) -> int:
+def _value_width(head: Head) -> int:
     """Return the value width of a head."""
     return len(head.value.bias)
 
 
-def _apart(layer: Layer, width: int) -> tuple[Layer, ...]:
+def _split_layer(layer: Layer, width: int) -> tuple[Layer, ...]:
     """Split a layer of several heads into layers of one head each; scratch coordinates start at ``width``."""
     if len(layer.heads) < 2:
         return (layer,)
     wide = len(layer.feed_forward.second.bias)
-    heads, target = detached(layer.heads, width, wide)
-    units = Units(layer.feed_forward)
-    seen_together(units, target)
+    heads, target = redirect_heads(layer.heads, width, wide)
+    units = NetworkBuilder(layer.feed_forward)
+    read_scratch_as_added(units, target)
     for coordinate, places in target.items():
         units.linear(f"retrieved {coordinate}", coordinate, {**dict(places), coordinate: -1})
     *first, last = heads
-    return (*(Layer((head,), nothing(wide)) for head in first), Layer((last,), units.done()))
+    return (*(Layer((head,), empty_network(wide)) for head in first), Layer((last,), units.build()))

@@ -26,13 +26,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
-from softmachine.compiler.rewrites.ranges import Reach, reach, retrieved
-from softmachine.compiler.rewrites.widening import ONE, ZERO, Gate, Units, detached, reading, seen_together, widened
+from softmachine.compiler.rewrites.ranges import StreamBounds, bound_head_output, bound_stream
+from softmachine.compiler.rewrites.widening import (
+    ONE,
+    ZERO,
+    Gate,
+    NetworkBuilder,
+    read_scratch_as_added,
+    redirect_heads,
+    widen_inputs,
+    widen_layer,
+)
 from softmachine.transformer.weights import Block, Layer, Matrix, Transformer
 
 
 @dataclass(frozen=True)
-class Layout:
+class LoopLayout:
     """Layout of the new coordinates: head values starting at ``scratch``, then two flags per block, then the counter.
 
     Args:
@@ -42,7 +51,7 @@ class Layout:
     """
 
     scratch: int
-    retrieved: int
+    scratch_size: int
     repeats: tuple[int, ...]
 
     @property
@@ -50,29 +59,29 @@ class Layout:
         """The number of bits of the counter."""
         return sum(self.repeats).bit_length()
 
-    def off(self, block: int) -> tuple[int, int]:
+    def disabled_flag(self, block: int) -> tuple[int, int]:
         """Return the two coordinates of the flag that disables a block."""
-        start = self.scratch + self.retrieved + 2 * block
+        start = self.scratch + self.scratch_size + 2 * block
         return start, start + 1
 
-    def bit(self, k: int) -> int:
+    def counter_bit(self, k: int) -> int:
         """Return the coordinate of bit k of the counter; its complement is the next coordinate."""
-        return self.scratch + self.retrieved + 2 * len(self.repeats) + 2 * k
+        return self.scratch + self.scratch_size + 2 * len(self.repeats) + 2 * k
 
     @property
-    def wide(self) -> int:
+    def total_width(self) -> int:
         """The width."""
-        return self.bit(self.bits)
+        return self.counter_bit(self.bits)
 
     @property
     def names(self) -> list[str]:
         """The names of the new coordinates."""
         flags = [f"block {b} is off{copy}" for b in range(len(self.repeats)) for copy in ("", " (copy)")]
         counter = [f"{what}bit {k} of iterations" for k in range(self.bits) for what in ("", "complement of ")]
-        return [*(f"retrieved {k}" for k in range(self.retrieved)), *flags, *counter]
+        return [*(f"retrieved {k}" for k in range(self.scratch_size)), *flags, *counter]
 
 
-def one_loop(transformer: Transformer, positions: int, length: int | None = None) -> Transformer:
+def to_one_loop(transformer: Transformer, positions: int, length: int | None = None) -> Transformer:
     """Rewrite a transformer to one block, for inputs with a bounded number of positions.
 
     Args:
@@ -83,49 +92,49 @@ def one_loop(transformer: Transformer, positions: int, length: int | None = None
     Raises:
         ConstructionError: If there is a layer norm: its units cannot be kept below 0.
     """
-    transformer.require_no_norm("a layer norm cannot be disabled")
-    blocks = [block for block in transformer.blocks if block.count(length)]
+    transformer.require_no_layer_norm("a layer norm cannot be disabled")
+    blocks = [block for block in transformer.blocks if block.iterations(length)]
     if len(blocks) < 2:
         return replace(transformer, blocks=tuple(blocks))
     values = max(sum(len(head.value.bias) for head in layer.heads) for block in blocks for layer in block.layers)
-    layout = Layout(transformer.width, values, tuple(block.count(length) for block in blocks))
-    limits = reach(transformer, positions, length)
-    layers = [_switched(layer, layout, b, limits) for b, block in enumerate(blocks) for layer in block.layers]
-    layers[-1] = _counting(layers[-1], layout)
-    begins = {layout.bit(k) + 1: ONE for k in range(layout.bits)}
-    begins |= {c: ONE for b in range(1, len(blocks)) for c in layout.off(b)}
+    layout = LoopLayout(transformer.width, values, tuple(block.iterations(length) for block in blocks))
+    limits = bound_stream(transformer, positions, length)
+    layers = [_make_disableable(layer, layout, b, limits) for b, block in enumerate(blocks) for layer in block.layers]
+    layers[-1] = _add_counter(layers[-1], layout)
+    begins = {layout.counter_bit(k) + 1: ONE for k in range(layout.bits)}
+    begins |= {c: ONE for b in range(1, len(blocks)) for c in layout.disabled_flag(b)}
     return replace(
         transformer,
         coordinates=(*transformer.coordinates, *layout.names),
-        embedding=Matrix.of([{**dict(row), **begins} for row in transformer.embedding.rows], layout.wide),
-        position_embedding=replace(transformer.position_embedding, columns=layout.wide),
+        embedding=Matrix.of([{**dict(row), **begins} for row in transformer.embedding.rows], layout.total_width),
+        position_embedding=replace(transformer.position_embedding, columns=layout.total_width),
         blocks=(Block(tuple(layers), sum(layout.repeats), "all"),),
-        unembedding=reading(transformer.unembedding, layout.wide),
+        unembedding=widen_inputs(transformer.unembedding, layout.total_width),
     )
 
 
-def _switched(layer: Layer, layout: Layout, block: int, limits: Reach) -> Layer:
+def _make_disableable(layer: Layer, layout: LoopLayout, block: int, limits: StreamBounds) -> Layer:
     """Rewrite a layer so that it has no effect while its block is disabled."""
-    numbers = [interval for head in layer.heads for interval in retrieved(head, limits).intervals]
-    known = Reach((*limits.intervals, *numbers))
-    given = widened(layer, layout.wide)
-    heads, target = detached(given.heads, layout.scratch, layout.wide)
-    units = Units(given.feed_forward)
-    seen_together(units, target)
-    gate = _gate(layout.off(block), known)
+    numbers = [interval for head in layer.heads for interval in bound_head_output(head, limits).intervals]
+    known = StreamBounds((*limits.intervals, *numbers))
+    given = widen_layer(layer, layout.total_width)
+    heads, target = redirect_heads(given.heads, layout.scratch, layout.total_width)
+    units = NetworkBuilder(given.feed_forward)
+    read_scratch_as_added(units, target)
+    gate = _disabling_gate(layout.disabled_flag(block), known)
     for row, bias, activation in zip(units.reads, units.biases, given.feed_forward.activations, strict=True):
         gate(row, bias if activation == "relu" else bias + ONE)  # the argument of a step must be strictly below 0
     if any(units.constant):
         writes = {c: weight for c, weight in enumerate(units.constant) if weight}
-        units.add("constants", {layout.off(block)[0]: -1}, 1, writes)
-        units.constant = [ZERO] * layout.wide
+        units.add("constants", {layout.disabled_flag(block)[0]: -1}, 1, writes)
+        units.constant = [ZERO] * layout.total_width
     for coordinate, places in target.items():
         units.linear(f"retrieved {coordinate}", coordinate, dict(places), gate)
         units.linear(f"clear retrieved {coordinate}", coordinate, {coordinate: -1})
-    return Layer(heads, units.done())
+    return Layer(heads, units.build())
 
 
-def _gate(off: tuple[int, int], known: Reach) -> Gate:
+def _disabling_gate(off: tuple[int, int], known: StreamBounds) -> Gate:
     """Return a gate that keeps a unit below 0 while a block is disabled, by subtracting an upper bound of its input."""
 
     def hold(row: dict[int, Fraction], bias: Fraction) -> None:
@@ -137,21 +146,21 @@ def _gate(off: tuple[int, int], known: Reach) -> Gate:
     return hold
 
 
-def _counting(layer: Layer, layout: Layout) -> Layer:
+def _add_counter(layer: Layer, layout: LoopLayout) -> Layer:
     """Extend the last layer of an iteration: it increments the counter and switches to the next block."""
-    units = Units(layer.feed_forward)
+    units = NetworkBuilder(layer.feed_forward)
     for k in range(layout.bits):
-        lower = [layout.bit(j) + 1 for j in range(k)]
-        bit, none = layout.bit(k), layout.bit(k) + 1
+        lower = [layout.counter_bit(j) + 1 for j in range(k)]
+        bit, none = layout.counter_bit(k), layout.counter_bit(k) + 1
         units.add(f"bit {k} of iterations becomes 1", _none_of([*lower, bit]), 1, {bit: 1, none: -1})
         units.add(f"bit {k} of iterations becomes 0", _none_of([*lower, none]), 1, {bit: -1, none: 1})
     turns = 0
     for b, repeats in enumerate(layout.repeats[:-1]):
         turns += repeats
-        wrong = [layout.bit(k) + (turns - 1 >> k & 1) for k in range(layout.bits)]
-        switched = dict.fromkeys(layout.off(b), 1) | dict.fromkeys(layout.off(b + 1), -1)
+        wrong = [layout.counter_bit(k) + (turns - 1 >> k & 1) for k in range(layout.bits)]
+        switched = dict.fromkeys(layout.disabled_flag(b), 1) | dict.fromkeys(layout.disabled_flag(b + 1), -1)
         units.add(f"block {b} ends", _none_of(wrong), 1, switched)
-    return replace(layer, feed_forward=units.done())
+    return replace(layer, feed_forward=units.build())
 
 
 def _none_of(coordinates: Sequence[int]) -> dict[int, Fraction]:
@@ -159,6 +168,6 @@ def _none_of(coordinates: Sequence[int]) -> dict[int, Fraction]:
     return dict.fromkeys(coordinates, -ONE)
 
 
-def turns(transformer: Transformer, length: int | None = None) -> int:
+def count_iterations(transformer: Transformer, length: int | None = None) -> int:
     """Return the number of iterations of the merged block: the sum over all blocks."""
-    return sum(block.count(length) for block in transformer.blocks)
+    return sum(block.iterations(length) for block in transformer.blocks)

@@ -11,37 +11,37 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from softmachine.transformer.weights import AffineMap, FeedForward, Matrix, Row, Transformer
+from softmachine.transformer.weights import AffineMap, FeedForward, Matrix, SparseRow, Transformer
 
 
-def signs_as_steps(transformer: Transformer, what: str) -> Transformer:
+def replace_sign_norm(transformer: Transformer, reason: str) -> Transformer:
     """Rewrite a transformer without layer norm.
 
     Args:
         transformer: The weights.
-        what: Why layer norms of several numbers are not supported, for the message.
+        reason: Why layer norms of several numbers are not supported, for the message.
 
     Raises:
         ConstructionError: If several numbers are normalised together; the message names them.
     """
-    if transformer.normalised is None:
+    if transformer.first_normalised_unit is None:
         return transformer
-    transformer.require_no_root(what)
+    transformer.require_single_norms(reason)
     blocks = tuple(
         replace(
             block,
-            layers=tuple(replace(layer, feed_forward=_stepped(layer.feed_forward)) for layer in block.layers),
+            layers=tuple(replace(layer, feed_forward=_replace_norms(layer.feed_forward)) for layer in block.layers),
         )
         for block in transformer.blocks
     )
     return replace(transformer, blocks=blocks)
 
 
-def _stepped(forward: FeedForward) -> FeedForward:
+def _replace_norms(forward: FeedForward) -> FeedForward:
     """Replace the sign of each x by [x ≥ 0], and append [-x ≥ 0] after all other units."""
     signs = [u for (u,) in forward.norms]
     rows, columns = forward.first.weight.rows, [dict(row) for row in forward.second.weight.transposed.rows]
-    negated: tuple[Row, ...] = tuple(tuple((c, -value) for c, value in rows[u]) for u in signs)
+    negated: tuple[SparseRow, ...] = tuple(tuple((c, -value) for c, value in rows[u]) for u in signs)
     taken: list[dict[int, Fraction]] = [{c: -value for c, value in columns[u].items()} for u in signs]
     width = len(forward.second.weight.rows)
     return FeedForward(

@@ -8,73 +8,73 @@ from fractions import Fraction
 
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix
 
-Rows = list[dict[int, Fraction]]
-Target = Mapping[int, Sequence[tuple[int, Fraction]]]
+MutableRows = list[dict[int, Fraction]]
+ScratchTargets = Mapping[int, Sequence[tuple[int, Fraction]]]
 """For each scratch coordinate, the target coordinates of its value, with factors."""
 Gate = Callable[[dict[int, Fraction], Fraction], None]
 """Takes the row and bias of a hidden unit, and changes the row so that the unit is 0 while a block is disabled."""
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
-def reading(affine: AffineMap, wide: int, shift: int = 0) -> AffineMap:
+def widen_inputs(affine: AffineMap, wide: int, shift: int = 0) -> AffineMap:
     """Return the same map on a wider stream, with its inputs shifted by ``shift`` coordinates."""
     rows = tuple(tuple((c + shift, weight) for c, weight in row) for row in affine.weight.rows)
     return replace(affine, weight=Matrix(rows, wide))
 
 
-def writing(matrix: Matrix, wide: int, shift: int = 0) -> Matrix:
+def widen_outputs(matrix: Matrix, wide: int, shift: int = 0) -> Matrix:
     """Return the same matrix into a wider stream, with its outputs shifted by ``shift`` coordinates."""
     after = wide - shift - len(matrix.rows)
     return replace(matrix, rows=(*[()] * shift, *matrix.rows, *[()] * after))
 
 
-def widened(layer: Layer, wide: int) -> Layer:
+def widen_layer(layer: Layer, wide: int) -> Layer:
     """Return the layer on a wider stream; it neither reads nor writes the new coordinates."""
     heads = tuple(
         replace(
             head,
-            query=reading(head.query, wide),
-            key=reading(head.key, wide),
-            value=reading(head.value, wide),
-            output=writing(head.output, wide),
+            query=widen_inputs(head.query, wide),
+            key=widen_inputs(head.key, wide),
+            value=widen_inputs(head.value, wide),
+            output=widen_outputs(head.output, wide),
         )
         for head in layer.heads
     )
     network = layer.feed_forward
-    second = AffineMap(writing(network.second.weight, wide), padded(network.second.bias, wide))
-    return Layer(heads, replace(network, first=reading(network.first, wide), second=second))
+    second = AffineMap(widen_outputs(network.second.weight, wide), pad_bias(network.second.bias, wide))
+    return Layer(heads, replace(network, first=widen_inputs(network.first, wide), second=second))
 
 
-def padded(bias: Sequence[Fraction], wide: int) -> tuple[Fraction, ...]:
+def pad_bias(bias: Sequence[Fraction], wide: int) -> tuple[Fraction, ...]:
     """Pad a bias with zeros."""
     return (*bias, *[ZERO] * (wide - len(bias)))
 
 
-def stacked(*maps: AffineMap) -> AffineMap:
+def stack_outputs(*maps: AffineMap) -> AffineMap:
     """Concatenate the outputs of several maps."""
     rows = tuple(row for each in maps for row in each.weight.rows)
     return AffineMap(Matrix(rows, maps[0].weight.columns), tuple(b for each in maps for b in each.bias))
 
 
-def rows_of(rows: Iterable[tuple[Mapping[int, Fraction | int], Fraction | int]], wide: int) -> AffineMap:
+def affine_of_rows(rows: Iterable[tuple[Mapping[int, Fraction | int], Fraction | int]], wide: int) -> AffineMap:
     """Return the map with these rows: weights by coordinate, and a bias."""
     given = list(rows)
     weights = [{c: Fraction(weight) for c, weight in row.items()} for row, _ in given]
     return AffineMap(Matrix.of(weights, wide), tuple(Fraction(bias) for _, bias in given))
 
 
-def nothing(wide: int) -> FeedForward:
+def empty_network(wide: int) -> FeedForward:
     """Return a network without units."""
     return FeedForward(AffineMap(Matrix((), wide), ()), (), AffineMap(Matrix(((),) * wide, 0), (ZERO,) * wide), ())
 
 
-def detached(heads: Sequence[Head], start: int, wide: int) -> tuple[tuple[Head, ...], Target]:
+def redirect_heads(heads: Sequence[Head], start: int, wide: int) -> tuple[tuple[Head, ...], ScratchTargets]:
     """Redirect the outputs of heads to scratch coordinates starting at ``start``; return the heads and the targets."""
     target: dict[int, list[tuple[int, Fraction]]] = {}
     found = []
     for head in heads:
         values = len(head.value.bias)
-        rows: Rows = [{} for _ in range(wide)]
+        rows: MutableRows = [{} for _ in range(wide)]
         for k in range(values):
             rows[start + k] = {k: ONE}
             target[start + k] = [(c, weight) for c, column, weight in head.output.entries() if column == k]
@@ -83,7 +83,7 @@ def detached(heads: Sequence[Head], start: int, wide: int) -> tuple[tuple[Head, 
     return tuple(found), target
 
 
-class Units:
+class NetworkBuilder:
     """Builder of a feed-forward network: the network of a layer, plus appended units.
 
     Args:
@@ -92,9 +92,9 @@ class Units:
 
     def __init__(self, network: FeedForward) -> None:
         self.network = network
-        self.reads: Rows = [dict(row) for row in network.first.weight.rows]
+        self.reads: MutableRows = [dict(row) for row in network.first.weight.rows]
         self.biases = list(network.first.bias)
-        self.writes: Rows = [dict(row) for row in network.second.weight.rows]
+        self.writes: MutableRows = [dict(row) for row in network.second.weight.rows]
         self.units = list(network.units)
         self.constant = list(network.second.bias)
 
@@ -118,7 +118,7 @@ class Units:
                 gate(row, ZERO)
             self.add(f"{name} {'+' if sign > 0 else '-'}", row, 0, {c: sign * weight for c, weight in writes.items()})
 
-    def done(self) -> FeedForward:
+    def build(self) -> FeedForward:
         """Build the network."""
         more = len(self.units) - len(self.network.units)
         wide = self.network.first.weight.columns
@@ -131,7 +131,7 @@ class Units:
         )
 
 
-def seen_together(units: Units, target: Target) -> None:
+def read_scratch_as_added(units: NetworkBuilder, target: ScratchTargets) -> None:
     """Make all units read scratch values as if they had been added to their target coordinates."""
     for row in units.reads:
         for coordinate, places in target.items():

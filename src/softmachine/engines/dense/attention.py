@@ -10,26 +10,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.incremental_attention import at_a_time
-from softmachine.engines.dense.kv_cache import Chosen, GroupMemory, Turns, once
-from softmachine.engines.dense.layer import Group
-from softmachine.engines.dense.position_cache import Placed
+from softmachine.engines.dense.incremental_attention import chunk_size
+from softmachine.engines.dense.kv_cache import CachedChoice, HeadGroupCache, IterationCache, merge_equal_sequences
+from softmachine.engines.dense.layer import HeadGroup
+from softmachine.engines.dense.position_cache import PositionFeatures
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
-from softmachine.engines.numerics.base import Map
-from softmachine.support.errors import PrecisionError, Remedy
-from softmachine.transformer.attention import COMPARED, Mask
+from softmachine.engines.numerics.base import TensorMap
+from softmachine.support.errors import FixHint, PrecisionError
+from softmachine.transformer.attention import KEY_COMPARISONS, Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Head
 
-MOST_SCORES = 2**20
+MAX_SCORES = 2**20
 """Scores per chunk of positions, unless the chunk would have too few positions."""
-MOST_SOFT = 2**17
+MAX_SOFTMAX_SCORES = 2**17
 """The same for softmax over one sequence: fewer queries per chunk leave more keys negligible for all of them."""
-MANY = 128
+MIN_DEDUPLICATED_POSITIONS = 128
 """Number of positions from which equal queries and keys of heads without a mask are deduplicated."""
 
 
-class Search(NamedTuple):
+class AttentionRecord(NamedTuple):
     """Inputs and outputs of the attention of a head group at some positions, for hooks.
 
     Args:
@@ -42,26 +42,26 @@ class Search(NamedTuple):
         found: The values that each head retrieved.
     """
 
-    group: Group
+    group: HeadGroup
     positions: range
     bias: Tensor | None
     visible: NDArray[np.bool_]
     scale: Tensor | None
     chosen: Sequence[NDArray[np.bool_]]
-    found: list[Tensor]
+    retrieved: list[Tensor]
 
 
-Look = Callable[[Search], None]
+AttentionHook = Callable[[AttentionRecord], None]
 """Hook that is called after the attention of a head group."""
 
 
-def retrieved(
+def attend(
     numbers: Arithmetic,
-    group: Group,
+    group: HeadGroup,
     positions: range,
     length: int | None,
-    memory: GroupMemory,
-    look: Look | None = None,
+    memory: HeadGroupCache,
+    hook: AttentionHook | None = None,
 ) -> list[Tensor]:
     """Compute the values that each head of a group with shared keys retrieves at the given positions.
 
@@ -74,132 +74,140 @@ def retrieved(
         positions: The new positions.
         length: The length n of the input, if the model reads it.
         memory: The KV cache of the group.
-        look: Hook, called for every chunk.
+        hook: Hook, called for every chunk.
 
     Raises:
         PrecisionError: If the maximal score of a head is undecided.
     """
     key, *values = memory.append([group.key, *group.values])
     group = group._replace(key=key, values=values)
-    if sees_all(group.heads[0]) and len(positions) >= MANY and not numbers.in_place:
-        queries = [once(query, key) for query in group.queries]
+    if (
+        is_bidirectional(group.heads[0])
+        and len(positions) >= MIN_DEDUPLICATED_POSITIONS
+        and not numbers.overwrites_inputs
+    ):
+        queries = [merge_equal_sequences(query, key) for query in group.queries]
         if all(query.shape[0] == 1 for query, _ in queries):
-            return _found_everywhere(numbers, group, queries, positions, memory, look)
-    most = MOST_SCORES if group.heads[0].weighting.hard or key.shape[0] > 1 else min(MOST_SCORES, MOST_SOFT)
-    together = at_a_time(most, len(group.heads) * key.shape[0] * key.shape[1])
+            return _attend_bidirectional(numbers, group, queries, positions, memory, hook)
+    most = MAX_SCORES if group.heads[0].weighting.is_hard or key.shape[0] > 1 else min(MAX_SCORES, MAX_SOFTMAX_SCORES)
+    together = chunk_size(most, len(group.heads) * key.shape[0] * key.shape[1])
     if len(positions) <= together:
-        return _found(numbers, group, positions, length, memory, look)
-    memory.blocks.turn(*group.queries, key)
+        return _attend_chunk(numbers, group, positions, length, memory, hook)
+    memory.blocked_results.begin_iteration(*group.queries, key)
     parts = []
     for start in range(0, len(positions), together):
         some = slice(start, start + together)
         part = group._replace(queries=[query[:, some] for query in group.queries])
-        parts.append(_found(numbers, part, positions[some], length, memory, look, block=start))
-    return [joined(found, axis=1) for found in zip(*parts, strict=True)]
+        parts.append(_attend_chunk(numbers, part, positions[some], length, memory, hook, block=start))
+    return [concat(found, axis=1) for found in zip(*parts, strict=True)]
 
 
-def sees_all(head: Head) -> bool:
+def is_bidirectional(head: Head) -> bool:
     """Whether a head is hard, without mask and bias, so that equal queries retrieve equal values."""
-    return head.weighting.hard and head.mask is Mask.ALL and head.bias is None
+    return head.weighting.is_hard and head.mask is Mask.ALL and head.bias is None
 
 
-def _found_everywhere(
+def _attend_bidirectional(
     numbers: Arithmetic,
-    group: Group,
+    group: HeadGroup,
     pairs: Sequence[tuple[Tensor, Tensor]],
     positions: range,
-    memory: GroupMemory,
-    look: Look | None,
+    memory: HeadGroupCache,
+    hook: AttentionHook | None,
 ) -> list[Tensor]:
     """Compute the values that bidirectional heads retrieve, given pairs (queries, keys) of each head."""
     found, flags = [], []
     for number, (head, (query, key), value) in enumerate(zip(group.heads, pairs, group.values, strict=True)):
         try:
-            kinds, best = memory.asked(number).found(numbers, query, key)
+            kinds, best = memory.incremental_argmax(number).find(numbers, query, key)
         except UndecidedError as doubt:
-            raise _undecided(head, positions[doubt.query], doubt) from None
-        picks = best.one(head.weighting.choice)
-        found.append(picks.mean(numbers, value)[:, kinds.of])
-        if look:
-            flags.append(picks.flags(key.shape[1])[None, kinds.of])
-    if look:
+            raise _undecided_error(head, positions[doubt.position], doubt) from None
+        picks = best.break_ties(head.weighting.kind)
+        found.append(picks.mean(numbers, value)[:, kinds.class_of])
+        if hook:
+            flags.append(picks.to_mask(key.shape[1])[None, kinds.class_of])
+    if hook:
         visible = np.ones((len(positions), group.key.shape[1]), dtype=bool)
-        look(Search(group, positions, None, visible, None, flags, found))
+        hook(AttentionRecord(group, positions, None, visible, None, flags, found))
     return found
 
 
-def _undecided(head: Head, position: int, doubt: UndecidedError) -> PrecisionError:
+def _undecided_error(head: Head, position: int, doubt: UndecidedError) -> PrecisionError:
     return PrecisionError(
         f"head {head.name!r} at position {position} cannot choose between the positions "
         f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
-        hint=Remedy("use {}, or a theorem for this format", arithmetic="exact"),
+        hint=FixHint("use {}, or a theorem for this format", arithmetic="exact"),
     )
 
 
-def _found(
+def _attend_chunk(
     numbers: Arithmetic,
-    group: Group,
+    group: HeadGroup,
     positions: range,
     length: int | None,
-    memory: GroupMemory,
-    look: Look | None,
+    memory: HeadGroupCache,
+    hook: AttentionHook | None,
     block: int | None = None,
 ) -> list[Tensor]:
     """Compute the values that each head retrieves at some positions (a block, or all) from all keys and values."""
     head, key, values = group.heads[0], group.key, group.values
-    visible = _visible(head.mask, positions, key.shape[1])
-    bias = _bias(numbers, head, positions, key.shape[1])
-    if not head.weighting.hard:
-        scale = _scales(numbers, head.weighting.scale, positions, length)
-        mix = partial(numbers.soft, bias=bias, visible=visible, scale=scale)
-        find = memory.shares.find if block is None else Turns[Map](looped=False).find
+    visible = _attention_mask(head.mask, positions, key.shape[1])
+    bias = _relative_bias(numbers, head, positions, key.shape[1])
+    if not head.weighting.is_hard:
+        scale = _inverse_temperatures(numbers, head.weighting.scale, positions, length)
+        mix = partial(numbers.softmax_attention, bias=bias, visible=visible, scale=scale)
+        find = memory.softmax_results.find if block is None else IterationCache[TensorMap](looped=False).find
         means = [find(k, query, key, mix) for k, query in enumerate(group.queries)]
         found = [mean(value) for mean, value in zip(means, values, strict=True)]
-        if look:
-            look(Search(group, positions, bias, visible, scale, (), found))
+        if hook:
+            hook(AttentionRecord(group, positions, bias, visible, scale, (), found))
         return found
     # All queries of the group in one tensor, head after head.
-    query, repeated = joined(group.queries, axis=1), np.tile(visible, (len(group.heads), 1))
-    biases = None if bias is None else joined([bias] * len(group.heads), axis=0)
-    choose = partial(numbers.choose, bias=biases, visible=repeated, choice=head.weighting.choice)
+    query, repeated = concat(group.queries, axis=1), np.tile(visible, (len(group.heads), 1))
+    biases = None if bias is None else concat([bias] * len(group.heads), axis=0)
+    choose = partial(numbers.select_keys, bias=biases, visible=repeated, choice=head.weighting.kind)
     try:
-        turns, which = (memory.chosen, 0) if block is None else (memory.blocks, block)
-        chosen = turns.find(which, query, key, lambda query, key: Chosen.of(choose(query, key)))
+        turns, which = (memory.hard_results, 0) if block is None else (memory.blocked_results, block)
+        chosen = turns.find(which, query, key, lambda query, key: CachedChoice.from_mask(choose(query, key)))
     except UndecidedError as doubt:
-        which, at = divmod(doubt.query, len(positions))
-        raise _undecided(group.heads[which], positions[at], doubt) from None
+        which, at = divmod(doubt.position, len(positions))
+        raise _undecided_error(group.heads[which], positions[at], doubt) from None
     split = chosen.split(len(group.heads))
-    found = [numbers.mean(part.flags, part.values(value)) for part, value in zip(split, values, strict=True)]
-    if look:
-        look(Search(group, positions, bias, visible, None, [part.every for part in split], found))
+    found = [numbers.average(part.flags, part.values(value)) for part, value in zip(split, values, strict=True)]
+    if hook:
+        hook(AttentionRecord(group, positions, bias, visible, None, [part.to_mask for part in split], found))
     return found
 
 
-def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
+def concat(parts: Sequence[Tensor], axis: int) -> Tensor:
     """Concatenate tensors along an axis."""
     first, *others = parts
-    return first.joined(others, axis)
+    return first.concat(others, axis)
 
 
-def _visible(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
+def _attention_mask(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
     """Return the attention mask: (positions, keys)."""
     if mask is Mask.ALL:
         return np.ones((len(positions), keys), dtype=bool)
-    seen: NDArray[np.bool_] = COMPARED[mask](np.arange(keys), np.arange(positions.start, positions.stop)[:, None])
+    seen: NDArray[np.bool_] = KEY_COMPARISONS[mask](
+        np.arange(keys), np.arange(positions.start, positions.stop)[:, None]
+    )
     return seen
 
 
-def _bias(numbers: Arithmetic, head: Head, positions: range, keys: int) -> Tensor | None:
+def _relative_bias(numbers: Arithmetic, head: Head, positions: range, keys: int) -> Tensor | None:
     relation = head.bias
     if relation is None:
         return None
-    return numbers.numbers([[relation.at(j, i) for j in range(keys)] for i in positions])
+    return numbers.convert([[relation.at(j, i) for j in range(keys)] for i in positions])
 
 
 @lru_cache(maxsize=64)
-def _scales(numbers: Arithmetic, scale: Fraction | Feature, positions: range, length: int | None) -> Tensor:
+def _inverse_temperatures(
+    numbers: Arithmetic, scale: Fraction | Feature, positions: range, length: int | None
+) -> Tensor:
     """Return the inverse temperature at each position; cached for passes over sequences of one length."""
     if isinstance(scale, Feature):
-        different, places = Placed.at((scale,), positions, length)
-        return numbers.scales(different, feature=True)[places[:, 0]]
-    return numbers.scales([scale] * len(positions), feature=False)
+        different, places = PositionFeatures.evaluate((scale,), positions, length)
+        return numbers.convert_scales(different, feature=True)[places[:, 0]]
+    return numbers.convert_scales([scale] * len(positions), feature=False)

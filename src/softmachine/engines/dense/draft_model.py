@@ -12,53 +12,53 @@ from fractions import Fraction
 
 import numpy as np
 
-from softmachine.engines.dense.layer import same_keys, side_by_side, stacked
-from softmachine.engines.dense.position_cache import PIECE, Placed
+from softmachine.engines.dense.layer import concat_columns, group_by_keys, stack_maps
+from softmachine.engines.dense.position_cache import BLOCK_SIZE, PositionFeatures
 from softmachine.engines.numerics.base import Flags, Floats
-from softmachine.engines.numerics.float_unchecked import PlainFloat
+from softmachine.engines.numerics.float_unchecked import UncheckedFloat
 from softmachine.support.errors import InputError
-from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.attention import AttentionKind, Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
 
 _ZERO, _ONE = np.array(0.0), np.array(1.0)
-_FAR = np.array(-600.0)
+_MIN_EXPONENT = np.array(-600.0)
 """Lower limit of exponents; smaller ones are negligible, but their exponentials are denormal and slow. (Comparison with
 a 0-d array is faster than with a number.)"""
-_FEW = 64
+_MAX_MERGED_QUERY = 64
 """Limit of the numbers in the queries of a position up to which heads with different keys are merged."""
-_NUMBERS = PlainFloat("float64:plain")
+_ARITHMETIC = UncheckedFloat("float64:plain")
 
 
-class PlainRun:
+class DraftModelPass:
     """A sequence read by the draft model, with a KV cache.
 
     Args:
         weights: The weights of the draft model.
     """
 
-    def __init__(self, weights: PlainWeights) -> None:
+    def __init__(self, weights: DraftModelWeights) -> None:
         self.weights = weights
-        self.read = 0
-        self._searched = [[group.begin() for group in layer.groups] for layer in weights.layers]
+        self.tokens_read = 0
+        self._caches = [[group.create_cache() for group in layer.groups] for layer in weights.layers]
 
-    def says(self, tokens: Sequence[str]) -> str:
+    def predict(self, tokens: Sequence[str]) -> str:
         """Read at least one more token; return the argmax output after the last."""
-        for start in range(0, len(tokens), PIECE):
-            stream = self.extend(tokens[start : start + PIECE])
+        for start in range(0, len(tokens), BLOCK_SIZE):
+            stream = self.extend(tokens[start : start + BLOCK_SIZE])
         return self.weights.outputs[int(stream[-1].dot(self.weights.unembedding).argmax())]
 
     def extend(self, tokens: Sequence[str]) -> Floats:
         """Read more tokens; return the residual stream after the last layer, whose last coordinate is 1."""
-        positions = range(self.read, self.read + len(tokens))
-        stream = self.weights.embedded(tokens, positions)
-        for layer, searched in zip(self.weights.layers, self._searched, strict=True):
+        positions = range(self.tokens_read, self.tokens_read + len(tokens))
+        stream = self.weights.embed(tokens, positions)
+        for layer, searched in zip(self.weights.layers, self._caches, strict=True):
             stream = layer(stream, searched, positions)
-        self.read = positions.stop
+        self.tokens_read = positions.stop
         return stream
 
 
-class PlainWeights:
+class DraftModelWeights:
     """A decoder's weights in float64.
 
     Args:
@@ -68,18 +68,18 @@ class PlainWeights:
     def __init__(self, transformer: Transformer) -> None:
         width = transformer.width
         self.outputs, self._index, self._features = transformer.outputs, transformer.token_index, transformer.features
-        self._embedding = _NUMBERS.matrix(transformer.embedding.transposed.rows, len(transformer.embedding.rows))
+        self._embedding = _ARITHMETIC.matrix(transformer.embedding.transposed.rows, len(transformer.embedding.rows))
         self._embedding = np.pad(self._embedding, ((0, 0), (0, 1)), constant_values=1)
-        self._positions = _NUMBERS.matrix((*transformer.position_embedding.transposed.rows, ()), len(self._features))
-        self._placed = np.empty((0, width + 1))
+        self._positions = _ARITHMETIC.matrix((*transformer.position_embedding.transposed.rows, ()), len(self._features))
+        self._position_cache = np.empty((0, width + 1))
         self.layers = [
             plain
             for block in transformer.blocks
-            for plain in [PlainLayer(layer, width) for layer in block.layers] * block.count(None)
+            for plain in [DraftModelLayer(layer, width) for layer in block.layers] * block.iterations(None)
         ]
-        self.unembedding = _affine(transformer.unembedding)
+        self.unembedding = _augmented_matrix(transformer.unembedding)
 
-    def embedded(self, tokens: Sequence[str], positions: range) -> Floats:
+    def embed(self, tokens: Sequence[str], positions: range) -> Floats:
         """Return the residual stream before the first layer."""
         try:
             embedded: Floats = self._embedding[[self._index[token] for token in tokens]]
@@ -87,13 +87,13 @@ class PlainWeights:
             raise InputError(f"{missing.args[0]!r} is not an input token") from None
         if not self._features:
             return embedded
-        if positions.stop > len(self._placed):
-            more = _along(self._features, range(len(self._placed), positions.stop + PIECE))
-            self._placed = np.concatenate([self._placed, more.dot(self._positions)])
-        return embedded + self._placed[positions.start : positions.stop]
+        if positions.stop > len(self._position_cache):
+            more = _evaluate_features(self._features, range(len(self._position_cache), positions.stop + BLOCK_SIZE))
+            self._position_cache = np.concatenate([self._position_cache, more.dot(self._positions)])
+        return embedded + self._position_cache[positions.start : positions.stop]
 
 
-class PlainLayer:
+class DraftModelLayer:
     """A layer of the draft model.
 
     Args:
@@ -102,48 +102,48 @@ class PlainLayer:
     """
 
     def __init__(self, layer: Layer, width: int) -> None:
-        self.groups, parts, groups = list[_Group](), list[AffineMap](), _together(layer.heads)
+        self.groups, parts, groups = list[_MergedHeads](), list[AffineMap](), _merge_heads(layer.heads)
         for same in groups:
-            self.groups.append(_Group(same, sum(len(part.bias) for part in parts)))
+            self.groups.append(_MergedHeads(same, sum(len(part.bias) for part in parts)))
             parts += _projections(same, width)
-        self._project = _affine(stacked(parts, width))
-        outputs = side_by_side([head.output for group in self.groups for head in group.heads], width + 1)
-        self._output = _NUMBERS.matrix(outputs.rows, outputs.columns)
-        self._network = _Network(layer.feed_forward, width)
+        self._project = _augmented_matrix(stack_maps(parts, width))
+        outputs = concat_columns([head.output for group in self.groups for head in group.heads], width + 1)
+        self._output = _ARITHMETIC.matrix(outputs.rows, outputs.columns)
+        self._network = _FeedForward(layer.feed_forward, width)
 
-    def __call__(self, stream: Floats, searched: Sequence[_Search | _Mean], positions: range) -> Floats:
+    def __call__(self, stream: Floats, caches: Sequence[_KvCache | _UniformAttention], positions: range) -> Floats:
         """Return the residual stream after the layer; the input is overwritten.
 
         Args:
             stream: The residual stream at new positions.
-            searched: The KV cache of each head group.
+            caches: The KV cache of each head group.
             positions: The new positions.
         """
-        if searched:
+        if caches:
             projected = stream.dot(self._project)
-            parts = [each.found(projected, positions) for each in searched]
+            parts = [each.attend(projected, positions) for each in caches]
             stream += (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)).dot(self._output)
         return self._network(stream)
 
 
-def _together(heads: Sequence[Head]) -> list[list[tuple[Head, ...]]]:
+def _merge_heads(heads: Sequence[Head]) -> list[list[tuple[Head, ...]]]:
     """Group heads that are computed in one product, those with shared keys adjacent.
 
     Small softmax heads with different keys are merged as well: each query is padded with zeros for the keys of the
     other heads.
     """
-    groups = [[same] for same in same_keys(heads)]
+    groups = [[same] for same in group_by_keys(heads)]
     for mask in Mask:
-        some = [group for group in groups if group[0][0].mask is mask and _by_softmax(group[0][0])]
+        some = [group for group in groups if group[0][0].mask is mask and _is_unbiased_softmax(group[0][0])]
         merged = [same for group in some for same in group]
-        if sum(map(len, merged)) * sum(len(same[0].key.bias) for same in merged) <= _FEW:
+        if sum(map(len, merged)) * sum(len(same[0].key.bias) for same in merged) <= _MAX_MERGED_QUERY:
             groups = [group for group in groups if group not in some] + [merged] * bool(merged)
     return groups
 
 
-def _by_softmax(head: Head) -> bool:
+def _is_unbiased_softmax(head: Head) -> bool:
     """Whether a head is softmax attention with a query-key product and no bias."""
-    return head.weighting.choice is Choice.SOFTMAX and head.bias is None and len(head.key.bias) > 0
+    return head.weighting.kind is AttentionKind.SOFTMAX and head.bias is None and len(head.key.bias) > 0
 
 
 def _projections(groups: Sequence[tuple[Head, ...]], width: int) -> list[AffineMap]:
@@ -161,22 +161,22 @@ def _constant(number: int, rows: int, width: int) -> AffineMap:
     return AffineMap(Matrix(((),) * rows, width), (Fraction(number),) * rows)
 
 
-def _affine(affine: AffineMap) -> Floats:
+def _augmented_matrix(affine: AffineMap) -> Floats:
     """Return the map x ↦ W x + b as a matrix acting on vectors whose last coordinate is 1."""
     rows, last = affine.weight.rows, affine.weight.columns
-    matrix: Floats = _NUMBERS.matrix(
+    matrix: Floats = _ARITHMETIC.matrix(
         [(*row, (last, constant)) for row, constant in zip(rows, affine.bias, strict=True)], last + 1
     )
     return matrix
 
 
-class _Network:
+class _FeedForward:
     """The feed-forward network with residual connection; it has an additional unit that is 1."""
 
     def __init__(self, forward: FeedForward, width: int) -> None:
         self._first, self._second = (
-            _affine(stacked([forward.first, _constant(1, 1, width)], width)),
-            _affine(forward.second),
+            _augmented_matrix(stack_maps([forward.first, _constant(1, 1, width)], width)),
+            _augmented_matrix(forward.second),
         )
         self._second = np.pad(self._second, ((0, 0), (0, 1)))
         self._nothing = not forward.units and not any(forward.second.bias)
@@ -199,7 +199,7 @@ class _Network:
         return x
 
 
-class _Group:
+class _MergedHeads:
     """Heads with the same mask, choice and bias that are computed together.
 
     Args:
@@ -213,7 +213,7 @@ class _Group:
             sum(len(same[0].key.bias) for same in groups),
         )
         head, heads = self.heads[0], len(self.heads)
-        self.choice, self.bias, self.past = head.weighting.choice, head.bias, head.mask is Mask.PAST
+        self.choice, self.bias, self.past = head.weighting.kind, head.bias, head.mask is Mask.PAST
         sizes = [len(each.value.bias) for each in self.heads]
         self.size = self.width + sum(sizes) + 1
         self.kept = slice(start, start + self.size)
@@ -223,40 +223,40 @@ class _Group:
         self.own, self.total = among[whose, np.arange(len(whose))], among[whose, -1]
         self._scales = np.empty((0, heads))
 
-    def begin(self) -> _Search | _Mean:
+    def create_cache(self) -> _KvCache | _UniformAttention:
         """Return an empty KV cache for a sequence."""
-        alike = self.width == 0 and self.bias is None and self.choice in (Choice.SOFTMAX, Choice.AVERAGE)
-        return _Mean(self) if alike else _Search(self)
+        alike = self.width == 0 and self.bias is None and self.choice in (AttentionKind.SOFTMAX, AttentionKind.AVERAGE)
+        return _UniformAttention(self) if alike else _KvCache(self)
 
     def scales(self, positions: range) -> Floats:
         """Return the inverse temperatures at some positions: (positions, heads)."""
         if positions.stop > len(self._scales):
-            more = range(len(self._scales), positions.stop + PIECE)
+            more = range(len(self._scales), positions.stop + BLOCK_SIZE)
             scales = [head.weighting.scale for head in self.heads]
-            new = {scale: _scale(scale, more) for scale in dict.fromkeys(scales)}
+            new = {scale: _inverse_temperatures(scale, more) for scale in dict.fromkeys(scales)}
             self._scales = np.concatenate([self._scales, np.hstack([new[scale] for scale in scales])])
         return self._scales[positions.start : positions.stop]
 
 
-def _scale(scale: Fraction | Feature, positions: range) -> Floats:
+def _inverse_temperatures(scale: Fraction | Feature, positions: range) -> Floats:
     """Return the inverse temperature of a head at some positions: (positions, 1)."""
     if isinstance(scale, Feature):
-        return _along((scale,), positions)
-    return np.full((len(positions), 1), _NUMBERS.numbers([[scale]]).value)
+        return _evaluate_features((scale,), positions)
+    return np.full((len(positions), 1), _ARITHMETIC.convert([[scale]]).value)
 
 
-class _Mean:
+class _UniformAttention:
     """Uniform attention over a sequence: running sums of the values, and their number.
 
     Args:
         group: The heads.
     """
 
-    def __init__(self, group: _Group) -> None:
+    def __init__(self, group: _MergedHeads) -> None:
         self._group = group
         self._sum = np.zeros((1, group.size))
 
-    def found(self, projected: Floats, _: range) -> Floats:
+    def attend(self, projected: Floats, _: range) -> Floats:
         """Return the values that the heads retrieve at new positions, concatenated, given the projections there."""
         sums = np.add.accumulate(np.concatenate([self._sum, projected[:, self._group.kept]]))
         self._sum = sums[-1:]
@@ -264,35 +264,35 @@ class _Mean:
         return np.asarray(seen[:, :-1] / np.maximum(seen[:, -1:], _ONE))
 
 
-class _Search:
+class _KvCache:
     """KV cache of a sequence: keys, values and a 1, (coordinates, positions).
 
     Args:
         group: The heads.
     """
 
-    def __init__(self, group: _Group) -> None:
+    def __init__(self, group: _MergedHeads) -> None:
         self._group = group
         self._kept = np.empty((group.size, 0))
 
-    def found(self, projected: Floats, positions: range) -> Floats:
+    def attend(self, projected: Floats, positions: range) -> Floats:
         """Return the values that the heads retrieve at new positions, concatenated, given the projections there."""
         group, end, some, heads = self._group, positions.stop, len(positions), len(self._group.heads)
         if end > self._kept.shape[1]:
-            self._kept = np.concatenate([self._kept, np.empty((group.size, end + PIECE))], axis=1)
+            self._kept = np.concatenate([self._kept, np.empty((group.size, end + BLOCK_SIZE))], axis=1)
         self._kept[:, positions.start : end] = projected[:, group.kept].T
         rows = self._kept[:, :end]
         query = projected[:, group.queries].reshape(some, heads, group.width) * group.scales(positions)[:, :, None]
         score = query.reshape(some * heads, group.width) @ rows[: group.width]
         if some > 1 or group.past or group.bias is not None:
-            self._finish(score.reshape(some, heads, end), positions)
-        mixed = (_weights(score, group.choice) @ rows[group.width :].T).reshape(some, -1)
+            self._bias_and_mask(score.reshape(some, heads, end), positions)
+        mixed = (_unnormalised_weights(score, group.choice) @ rows[group.width :].T).reshape(some, -1)
         found: Floats = mixed[:, group.own] / mixed[:, group.total]
         if group.past and positions.start == 0:
             found[0] = 0  # no key is visible from position 0
         return found
 
-    def _finish(self, score: Floats, positions: range) -> None:
+    def _bias_and_mask(self, score: Floats, positions: range) -> None:
         """Add biases to scores (positions, heads, keys), and mask them."""
         keys, bias = range(positions.stop), self._group.bias
         if bias is not None:
@@ -302,26 +302,26 @@ class _Search:
         np.copyto(score, -np.inf, where=np.array(keys) > last)
 
 
-def _along(features: tuple[Feature, ...], positions: range) -> Floats:
+def _evaluate_features(features: tuple[Feature, ...], positions: range) -> Floats:
     """Return features at some positions: (positions, features)."""
-    found: Floats = Placed.at(features, positions, None).numbers(_NUMBERS).value
+    found: Floats = PositionFeatures.evaluate(features, positions, None).to_tensor(_ARITHMETIC).value
     return found
 
 
-def _weights(score: Floats, choice: Choice) -> Floats:
+def _unnormalised_weights(score: Floats, choice: AttentionKind) -> Floats:
     """Convert scores to weights with maximum 1 over the last axis; negligible where masked.
 
     Args:
         score: The scores, -∞ where masked; they may be overwritten.
         choice: The kind of attention.
     """
-    if choice is Choice.LEFTMOST or choice is Choice.RIGHTMOST:
-        best = score.argmax(-1) if choice is Choice.LEFTMOST else score.shape[-1] - 1 - score[:, ::-1].argmax(-1)
+    if choice is AttentionKind.LEFTMOST or choice is AttentionKind.RIGHTMOST:
+        best = score.argmax(-1) if choice is AttentionKind.LEFTMOST else score.shape[-1] - 1 - score[:, ::-1].argmax(-1)
         weight = np.zeros(score.shape)
         np.put_along_axis(weight, best[:, None], 1, -1)
         return weight
     score -= np.maximum.reduce(score, axis=-1, keepdims=True)
-    if choice is Choice.AVERAGE:
+    if choice is AttentionKind.AVERAGE:
         return np.asarray(score == 0, dtype=np.float64)
-    np.maximum(score, _FAR, out=score)
+    np.maximum(score, _MIN_EXPONENT, out=score)
     return np.asarray(np.exp(score, out=score))

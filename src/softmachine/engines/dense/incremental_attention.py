@@ -3,7 +3,7 @@
 The result is exact. Equal queries and equal keys have equal scores, so scores are computed once per pair of distinct
 rows. In a loop, each query keeps all keys whose score is at least the lowest maximum it has had (its floor). An
 iteration scores only the keys that have changed; a query whose kept keys have all changed is compared with all keys
-again, which lowers its floor and so is rare. This requires exact scores (`Arithmetic.certain_scores`); without them,
+again, which lowers its floor and so is rare. This requires exact scores (`Arithmetic.exact_scores`); without them,
 every iteration compares with all keys.
 """
 
@@ -17,24 +17,24 @@ from numpy.typing import NDArray
 
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.numerics.base import Array, Flags
-from softmachine.transformer.attention import Choice
+from softmachine.transformer.attention import AttentionKind
 
-Places = NDArray[np.intp]
-MOST_SCORES = 1 << 21
+Indices = NDArray[np.intp]
+MAX_SCORES = 1 << 21
 """Scores per chunk of queries, unless the chunk would have too few queries."""
-FEWEST = 48
+QUERY_BLOCK = 48
 """Chunks are multiples of this many queries, the block size of matrix products, so that rounding is the same."""
-FEW_TIES = 64
+MAX_GATHERED_KEYS = 64
 """Up to this many chosen keys per query, values are gathered; above, the mean uses a 0-1 weight for every key."""
-QUERIES = 256
+MIN_QUERIES = 256
 """Minimal number of queries per chunk of exact scores, which amortises the work per key."""
-SELDOM = 4
+MAX_KEYS_PER_QUERY = 4
 """Keys are deduplicated only if there is at least one query per this many keys."""
-MOST_NEAR = 1 << 22
+MAX_KEPT_PAIRS = 1 << 22
 """Limit of pairs of queries and keys kept between iterations; above, only the chosen ones are kept."""
 
 
-class Kinds(NamedTuple):
+class RowClasses(NamedTuple):
     """Equivalence classes of equal rows.
 
     Args:
@@ -42,48 +42,48 @@ class Kinds(NamedTuple):
         of: The class of each position.
     """
 
-    first: Places
-    of: Places
+    first: Indices
+    class_of: Indices
 
     @staticmethod
-    def among(rows: Tensor) -> Kinds:
+    def of_rows(rows: Tensor) -> RowClasses:
         """Classify rows (1, positions, coordinates); with object arrays, each row is its own class."""
         parts = [part[0] for part in (rows.value, rows.error) if part is not None]
         count, width = parts[0].shape
         if any(part.dtype == object for part in parts):
-            return Kinds.single(count)
+            return RowClasses.singletons(count)
         if not width:
-            return Kinds(np.zeros(min(count, 1), dtype=np.intp), np.zeros(count, dtype=np.intp))
+            return RowClasses(np.zeros(min(count, 1), dtype=np.intp), np.zeros(count, dtype=np.intp))
         bits = np.hstack([np.ascontiguousarray(part).view(np.uint8).reshape(count, -1) for part in parts])
         _, first, of = np.unique(bits.view(np.dtype((np.void, bits.shape[1])))[:, 0], True, True)
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        return Kinds(first[order], rank[of.reshape(-1)])
+        return RowClasses(first[order], rank[of.reshape(-1)])
 
     @staticmethod
-    def of_keys(key: Tensor, queries: int) -> Kinds:
+    def of_keys(key: Tensor, queries: int) -> RowClasses:
         """Classify keys for this many queries; each is its own class if deduplication does not pay off."""
         count = key.shape[1]
-        found = Kinds.among(key) if SELDOM * queries >= count else Kinds.single(count)
-        return found if 2 * len(found.first) <= count else Kinds.single(count)
+        found = RowClasses.of_rows(key) if MAX_KEYS_PER_QUERY * queries >= count else RowClasses.singletons(count)
+        return found if 2 * len(found.first) <= count else RowClasses.singletons(count)
 
     @staticmethod
-    def single(count: int) -> Kinds:
+    def singletons(count: int) -> RowClasses:
         """Return ``count`` classes of one position each."""
-        return Kinds(np.arange(count), np.arange(count))
+        return RowClasses(np.arange(count), np.arange(count))
 
-    def members(self, listed: Places) -> tuple[Places, Places]:
+    def members(self, listed: Indices) -> tuple[Indices, Indices]:
         """Expand a list of classes to positions: return the index into the list, and the position."""
-        order = np.argsort(self.of, kind="stable")
-        sizes = np.bincount(self.of, minlength=len(self.first))
+        order = np.argsort(self.class_of, kind="stable")
+        sizes = np.bincount(self.class_of, minlength=len(self.first))
         begins, many = (np.cumsum(sizes) - sizes)[listed], sizes[listed]
         within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
         return np.repeat(np.arange(len(listed)), many), order[np.repeat(begins, many) + within]
 
 
 @dataclass(frozen=True)
-class Picks:
+class KeySelection:
     """The keys chosen by each query, in compressed sparse row format; ascending and at least one per query.
 
     Args:
@@ -91,85 +91,85 @@ class Picks:
         keys: The keys.
     """
 
-    starts: Places
-    keys: Places
+    starts: Indices
+    keys: Indices
 
     @staticmethod
-    def of(query: Places, key: Places, count: int) -> Picks:
+    def from_pairs(query: Indices, key: Indices, count: int) -> KeySelection:
         """Convert sorted pairs (query, key) of ``count`` queries."""
-        return Picks(np.concatenate([[0], np.cumsum(np.bincount(query, minlength=count))]), key)
+        return KeySelection(np.concatenate([[0], np.cumsum(np.bincount(query, minlength=count))]), key)
 
     @property
-    def counts(self) -> Places:
+    def counts(self) -> Indices:
         """The number of keys per query."""
         return np.diff(self.starts)
 
     @property
-    def queries(self) -> Places:
+    def queries(self) -> Indices:
         """The query of each entry of ``keys``."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
-    def one(self, choice: Choice) -> Picks:
+    def break_ties(self, choice: AttentionKind) -> KeySelection:
         """Break ties: keep all keys, the leftmost or the rightmost."""
-        if choice is Choice.AVERAGE:
+        if choice is AttentionKind.AVERAGE:
             return self
-        at = self.starts[:-1] if choice is Choice.LEFTMOST else self.starts[1:] - 1
-        return Picks(np.arange(len(self.starts)), self.keys[at])
+        at = self.starts[:-1] if choice is AttentionKind.LEFTMOST else self.starts[1:] - 1
+        return KeySelection(np.arange(len(self.starts)), self.keys[at])
 
-    def flags(self, keys: int) -> Flags:
+    def to_mask(self, keys: int) -> Flags:
         """Convert to a matrix (queries, keys) of flags."""
         found = np.zeros((len(self.starts) - 1, keys), dtype=bool)
         found[self.queries, self.keys] = True
         return found
 
-    def part(self, some: Places) -> Picks:
+    def select(self, some: Indices) -> KeySelection:
         """Restrict to some queries."""
         starts, counts = self.starts[:-1][some], self.counts[some]
         begins = np.cumsum(counts) - counts
         within = np.arange(counts.sum()) - np.repeat(begins, counts)
-        return Picks(np.concatenate([begins, [counts.sum()]]), self.keys[np.repeat(starts, counts) + within])
+        return KeySelection(np.concatenate([begins, [counts.sum()]]), self.keys[np.repeat(starts, counts) + within])
 
     def mean(self, numbers: Arithmetic, value: Tensor) -> Tensor:
         """Average the chosen values: (batch, keys, d) gives (batch, queries, d)."""
         counts, batch, width = self.counts, value.shape[0], value.shape[-1]
-        whole: list[tuple[Places, Tensor]] = []
-        for count in np.unique(counts[counts <= FEW_TIES]):
+        whole: list[tuple[Indices, Tensor]] = []
+        for count in np.unique(counts[counts <= MAX_GATHERED_KEYS]):
             some = np.flatnonzero(counts == count)
             keys = self.keys[self.starts[:-1][some][:, None] + np.arange(count)]
-            picked = _reshaped(value[:, keys], (batch * len(some), int(count), width))
-            found = numbers.mean(np.ones((batch * len(some), 1, int(count)), dtype=bool), picked)
-            whole.append((some, _reshaped(found, (batch, len(some), width))))
-        many = np.flatnonzero(counts > FEW_TIES)
-        together = at_a_time(MOST_SCORES, value.shape[1])
+            picked = _reshape(value[:, keys], (batch * len(some), int(count), width))
+            found = numbers.average(np.ones((batch * len(some), 1, int(count)), dtype=bool), picked)
+            whole.append((some, _reshape(found, (batch, len(some), width))))
+        many = np.flatnonzero(counts > MAX_GATHERED_KEYS)
+        together = chunk_size(MAX_SCORES, value.shape[1])
         for start in range(0, len(many), together):
             some = many[start : start + together]
-            whole.append((some, numbers.mean(self.part(some).flags(value.shape[1])[None], value)))
-        return _assembled(whole)
+            whole.append((some, numbers.average(self.select(some).to_mask(value.shape[1])[None], value)))
+        return _assemble(whole)
 
 
-class Scored(NamedTuple):
+class ScoredPairs(NamedTuple):
     """Pairs of queries and keys with their scores."""
 
-    query: Places
-    key: Places
+    query: Indices
+    key: Indices
     score: Array
 
-    def part(self, some: Flags | Places) -> Scored:
+    def select(self, some: Flags | Indices) -> ScoredPairs:
         """Select some of the pairs."""
-        return Scored(self.query[some], self.key[some], self.score[some])
+        return ScoredPairs(self.query[some], self.key[some], self.score[some])
 
-    def ordered(self) -> Scored:
+    def sort(self) -> ScoredPairs:
         """Sort the pairs by query, then by key."""
-        return self.part(_order(self.query, self.key))
+        return self.select(_sorting_permutation(self.query, self.key))
 
     @staticmethod
-    def joined(parts: list[Scored]) -> Scored:
+    def concat(parts: list[ScoredPairs]) -> ScoredPairs:
         """Concatenate a nonempty list of pairs."""
-        return Scored(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        return ScoredPairs(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True)
-class Near:
+class CandidateKeys:
     """All keys whose exact score is at least the floor of a query; they include those of maximal score.
 
     Args:
@@ -177,58 +177,58 @@ class Near:
         floor: The floor of each query.
     """
 
-    pairs: Scored
+    pairs: ScoredPairs
     floor: Array
 
     @staticmethod
-    def of(numbers: Arithmetic, query: Tensor, key: Tensor) -> Near | None:
+    def find(numbers: Arithmetic, query: Tensor, key: Tensor) -> CandidateKeys | None:
         """Find the best keys of queries (1, queries, d), with equal keys scored once; None if a score is inexact."""
-        kinds = Kinds.of_keys(key, query.shape[1])
-        found = _scored(numbers, query, key[:, kinds.first], None)
+        kinds = RowClasses.of_keys(key, query.shape[1])
+        found = _score_pairs(numbers, query, key[:, kinds.first], None)
         if found is None:
             return None
         pairs, floor = found
         which, place = kinds.members(pairs.key)
-        return Near(pairs.part(which)._replace(key=place).ordered(), floor)
+        return CandidateKeys(pairs.select(which)._replace(key=place).sort(), floor)
 
-    def revised(self, numbers: Arithmetic, query: Tensor, key: Tensor, changed: Flags) -> Near | None:
+    def update(self, numbers: Arithmetic, query: Tensor, key: Tensor, changed: Flags) -> CandidateKeys | None:
         """Update after some keys have changed; None if a score is inexact."""
         which = np.flatnonzero(changed)
-        found = _scored(numbers, query, key[:, which], self.floor)
+        found = _score_pairs(numbers, query, key[:, which], self.floor)
         if found is None:
             return None
         new, floor = found
-        pairs = Scored.joined([self.pairs.part(~changed[self.pairs.key]), new._replace(key=which[new.key])])
+        pairs = ScoredPairs.concat([self.pairs.select(~changed[self.pairs.key]), new._replace(key=which[new.key])])
         asking = np.flatnonzero(np.bincount(pairs.query, minlength=len(floor)) == 0)
         if asking.size:
-            again = Near.of(numbers, query[:, asking], key)
+            again = CandidateKeys.find(numbers, query[:, asking], key)
             if again is None:
                 return None
-            pairs = Scored.joined([pairs, again.pairs._replace(query=asking[again.pairs.query])])
+            pairs = ScoredPairs.concat([pairs, again.pairs._replace(query=asking[again.pairs.query])])
             floor = floor.astype(np.result_type(floor, again.floor))
             floor[asking] = again.floor
-        near = Near(pairs.ordered(), floor)
-        return near if len(pairs.query) <= MOST_NEAR else near.only_best()
+        near = CandidateKeys(pairs.sort(), floor)
+        return near if len(pairs.query) <= MAX_KEPT_PAIRS else near.keep_best()
 
     @property
-    def top(self) -> Array:
+    def max_scores(self) -> Array:
         """The maximal score of each query."""
         begins = np.searchsorted(self.pairs.query, np.arange(len(self.floor)))
         return np.asarray(np.maximum.reduceat(self.pairs.score, begins))
 
-    def only_best(self) -> Near:
+    def keep_best(self) -> CandidateKeys:
         """Keep only the keys of maximal score."""
-        top = self.top
-        return Near(self.pairs.part(self.pairs.score == top[self.pairs.query]), top)
+        top = self.max_scores
+        return CandidateKeys(self.pairs.select(self.pairs.score == top[self.pairs.query]), top)
 
     @property
-    def picks(self) -> Picks:
+    def selection(self) -> KeySelection:
         """The keys of maximal score."""
-        pairs = self.only_best().pairs
-        return Picks.of(pairs.query, pairs.key, len(self.floor))
+        pairs = self.keep_best().pairs
+        return KeySelection.from_pairs(pairs.query, pairs.key, len(self.floor))
 
 
-class Asked:
+class IncrementalArgmax:
     """The argmax of a head at all positions, kept between the iterations of a loop.
 
     Args:
@@ -237,45 +237,45 @@ class Asked:
 
     def __init__(self, *, looped: bool) -> None:
         self.looped = looped
-        self.forget()
+        self.clear()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Discard the state."""
-        self._before: tuple[Tensor, Tensor, Kinds, Near | None, Picks] | None = None
+        self._before: tuple[Tensor, Tensor, RowClasses, CandidateKeys | None, KeySelection] | None = None
 
-    def found(self, numbers: Arithmetic, query: Tensor, key: Tensor) -> tuple[Kinds, Picks]:
+    def find(self, numbers: Arithmetic, query: Tensor, key: Tensor) -> tuple[RowClasses, KeySelection]:
         """Return the classes of queries (1, positions, d), and the keys of maximal score for each class.
 
         Raises:
             UndecidedError: If the maximal score is undecided; at a position of the query's class.
         """
         before = self._before
-        if before is None or not same(query, before[0]):
-            kinds = Kinds.among(query)
-            near = Near.of(numbers, query[:, kinds.first], key)
+        if before is None or not is_equal(query, before[0]):
+            kinds = RowClasses.of_rows(query)
+            near = CandidateKeys.find(numbers, query[:, kinds.first], key)
         else:
             _, old, kinds, near, picks = before
-            changed, some = differ(old, key), query[:, kinds.first]
+            changed, some = changed_positions(old, key), query[:, kinds.first]
             if not changed.any():
                 return kinds, picks
-            near = near.revised(numbers, some, key, changed) if near else Near.of(numbers, some, key)
-        picks = near.picks if near else _best(numbers, query, kinds.first, key)
+            near = near.update(numbers, some, key, changed) if near else CandidateKeys.find(numbers, some, key)
+        picks = near.selection if near else _find_best(numbers, query, kinds.first, key)
         if self.looped:
             self._before = query, key, kinds, near, picks
         return kinds, picks
 
 
-def at_a_time(most: int, scores: int) -> int:
+def chunk_size(max_scores: int, scores: int) -> int:
     """Return the number of queries per chunk, if each has ``scores`` scores."""
-    return max(1, most // max(1, scores) // FEWEST) * FEWEST
+    return max(1, max_scores // max(1, scores) // QUERY_BLOCK) * QUERY_BLOCK
 
 
-def same(x: Tensor, y: Tensor) -> bool:
+def is_equal(x: Tensor, y: Tensor) -> bool:
     """Whether numbers and error bounds are equal."""
-    return x.shape == y.shape and not differ(x, y).any()
+    return x.shape == y.shape and not changed_positions(x, y).any()
 
 
-def differ(x: Tensor, y: Tensor) -> Flags:
+def changed_positions(x: Tensor, y: Tensor) -> Flags:
     """Return the positions at which two tensors (batch, positions, coordinates) or their error bounds differ."""
     found = np.zeros(x.shape[1], dtype=bool)
     if x is y:
@@ -293,66 +293,68 @@ def differ(x: Tensor, y: Tensor) -> Flags:
     return found
 
 
-def _best(numbers: Arithmetic, query: Tensor, some: Places, key: Tensor) -> Picks:
+def _find_best(numbers: Arithmetic, query: Tensor, some: Indices, key: Tensor) -> KeySelection:
     """Find the keys of maximal score for the queries at some positions, with error bounds.
 
     Equal keys are scored once.
     """
-    kinds = Kinds.of_keys(key, len(some))
+    kinds = RowClasses.of_keys(key, len(some))
     looked_at = key[:, kinds.first]
-    together = at_a_time(MOST_SCORES, looked_at.shape[1])
+    together = chunk_size(MAX_SCORES, looked_at.shape[1])
     asked, picked = [], []
     for start in range(0, len(some), together):
         block = some[start : start + together]
         visible = np.ones((len(block), looked_at.shape[1]), dtype=bool)
         try:
-            chosen = numbers.choose(query[:, block], looked_at, None, visible, Choice.AVERAGE)[0]
+            chosen = numbers.select_keys(query[:, block], looked_at, None, visible, AttentionKind.AVERAGE)[0]
         except UndecidedError as doubt:
-            rivals = np.isin(kinds.of, doubt.candidates).nonzero()[0].tolist()
-            raise UndecidedError(0, int(block[doubt.query]), rivals, doubt.reason, tie=doubt.tie) from None
-        asking, found = _pairs(chosen)
+            rivals = np.isin(kinds.class_of, doubt.candidates).nonzero()[0].tolist()
+            raise UndecidedError(0, int(block[doubt.position]), rivals, doubt.reason, tie=doubt.tie) from None
+        asking, found = _nonzero_pairs(chosen)
         which, place = kinds.members(found)
         asked.append(asking[which] + start)
         picked.append(place)
     asking, found = np.concatenate(asked), np.concatenate(picked)
-    order = _order(asking, found)
-    return Picks.of(asking[order], found[order], len(some))
+    order = _sorting_permutation(asking, found)
+    return KeySelection.from_pairs(asking[order], found[order], len(some))
 
 
-def _scored(numbers: Arithmetic, query: Tensor, key: Tensor, floor: Array | None) -> tuple[Scored, Array] | None:
+def _score_pairs(
+    numbers: Arithmetic, query: Tensor, key: Tensor, floor: Array | None
+) -> tuple[ScoredPairs, Array] | None:
     """Return all pairs whose score is at least the query's floor, and the floors; by default the maximal scores.
 
     None if a score is inexact.
     """
     parts, floors = [], []
-    together = max(QUERIES, MOST_SCORES // key.shape[1])
+    together = max(MIN_QUERIES, MAX_SCORES // key.shape[1])
     for start in range(0, query.shape[1], together):
         some = slice(start, start + together)
-        scores = numbers.certain_scores(query[:, some], key)
+        scores = numbers.exact_scores(query[:, some], key)
         if scores is None:
             return None
         floors.append(scores[0].max(axis=-1) if floor is None else floor[some])
-        row, column = _pairs(scores[0] >= floors[-1][:, None])
-        parts.append(Scored(row + start, column, scores[0, row, column]))
-    return Scored.joined(parts), np.concatenate(floors)
+        row, column = _nonzero_pairs(scores[0] >= floors[-1][:, None])
+        parts.append(ScoredPairs(row + start, column, scores[0, row, column]))
+    return ScoredPairs.concat(parts), np.concatenate(floors)
 
 
-def _order(query: Places, key: Places) -> Places:
+def _sorting_permutation(query: Indices, key: Indices) -> Indices:
     """Return the permutation that sorts pairs by query, then by key."""
     return np.argsort(query * (key.max(initial=0) + 1) + key, kind="stable")
 
 
-def _pairs(flags: Flags) -> tuple[Places, Places]:
+def _nonzero_pairs(flags: Flags) -> tuple[Indices, Indices]:
     """Return the rows and columns of the set entries of a matrix, row by row."""
     row, column = np.divmod(np.flatnonzero(flags), max(1, flags.shape[1]))
     return row, column
 
 
-def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _reshape(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     return Tensor(x.value.reshape(shape), None if x.error is None else x.error.reshape(shape))
 
 
-def _assembled(parts: list[tuple[Places, Tensor]]) -> Tensor:
+def _assemble(parts: list[tuple[Indices, Tensor]]) -> Tensor:
     """Concatenate results of disjoint sets of queries in the order of all queries."""
     order = np.argsort(np.concatenate([some for some, _ in parts]))
     value: Array = np.concatenate([part.value for _, part in parts], axis=1)[:, order]

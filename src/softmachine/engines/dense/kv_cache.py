@@ -8,18 +8,18 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.incremental_attention import Asked, differ, same
+from softmachine.engines.dense.incremental_attention import IncrementalArgmax, changed_positions, is_equal
 from softmachine.engines.numerics import Tensor, UndecidedError
-from softmachine.engines.numerics.base import Array, Flags, Map
+from softmachine.engines.numerics.base import Array, Flags, TensorMap
 
 Found = TypeVar("Found")
-FEWEST_ROWS = 128
+MIN_REUSED_POSITIONS = 128
 """Number of positions from which unchanged positions are reused between iterations."""
-MOST_KEPT = 1 << 27
+MAX_CACHED_FLAGS = 1 << 27
 """Limit of the flags kept for the next iteration."""
 
 
-class Chosen(NamedTuple):
+class CachedChoice(NamedTuple):
     """The keys chosen by some queries.
 
     Args:
@@ -30,32 +30,32 @@ class Chosen(NamedTuple):
 
     keys: NDArray[np.intp]
     flags: Flags
-    among: int
+    key_count: int
 
     @staticmethod
-    def of(flags: Flags) -> Chosen:
+    def from_mask(flags: Flags) -> CachedChoice:
         """Convert flags over all keys."""
         keys = np.flatnonzero(flags.any(axis=(0, 1)))
         some = flags if len(keys) == flags.shape[-1] else flags[..., keys]
-        return Chosen(keys, some, flags.shape[-1])
+        return CachedChoice(keys, some, flags.shape[-1])
 
-    def split(self, heads: int) -> list[Chosen]:
+    def split(self, heads: int) -> list[CachedChoice]:
         """Split by head, if the queries are concatenated head after head."""
         return [self._replace(flags=part) for part in np.split(self.flags, heads, axis=1)]
 
     def values(self, value: Tensor) -> Tensor:
         """Select the values of the chosen keys."""
-        return value if len(self.keys) == self.among else value[:, self.keys]
+        return value if len(self.keys) == self.key_count else value[:, self.keys]
 
     @property
-    def every(self) -> Flags:
+    def to_mask(self) -> Flags:
         """The flags over all keys: (batch, queries, keys)."""
-        found = np.zeros((*self.flags.shape[:-1], self.among), dtype=bool)
+        found = np.zeros((*self.flags.shape[:-1], self.key_count), dtype=bool)
         found[..., self.keys] = self.flags
         return found
 
 
-class Cache:
+class AppendableTensor:
     """A tensor (batch, position, coordinate) with amortised append of positions, by doubling its capacity.
 
     Error bounds are stored only once a number is inexact. The first tensor is copied only when another follows.
@@ -72,13 +72,13 @@ class Cache:
         if self._value is None and self._first is None:
             self._first, self._used = new, new.shape[1]
             return new
-        self._own()
+        self._make_growable()
         used, end = self._used, self._used + new.shape[1]
         if self._value is None or end > self._value.shape[1]:
             capacity = max(end, 2 * used, 64) if used else end
-            self._value = _grown(self._value, new.value, used, capacity)
+            self._value = _grow(self._value, new.value, used, capacity)
             if self._error is not None and new.error is not None:
-                self._error = _grown(self._error, new.error, used, capacity)
+                self._error = _grow(self._error, new.error, used, capacity)
         self._value[:, used:end] = new.value
         if new.error is not None and (self._error is not None or new.error.any()):
             if self._error is None:
@@ -89,35 +89,35 @@ class Cache:
         self._used = end
         return Tensor(self._value[:, :end], None if self._error is None else self._error[:, :end])
 
-    def _own(self) -> None:
+    def _make_growable(self) -> None:
         """Copy the first tensor to a buffer that can grow."""
         if self._first is not None:
             value, error = self._first.value, self._first.error
-            self._value = _grown(None, value, 0, value.shape[1])
+            self._value = _grow(None, value, 0, value.shape[1])
             self._value[:] = value
             self._error = error.copy() if error is not None and error.any() else None
             self._first = None
 
-    def keep(self, positions: int) -> None:
+    def truncate(self, positions: int) -> None:
         """Truncate to the first ``positions`` positions."""
-        self._own()
+        self._make_growable()
         self._used = min(self._used, positions)
 
-    def recall(self, positions: int) -> None:
+    def restore(self, positions: int) -> None:
         """Undo a truncation: restore the length ``positions``."""
         assert self._value is not None
         assert positions <= self._value.shape[1]
         self._used = positions
 
 
-def _grown(old: Array | None, like: Array, used: int, capacity: int) -> Array:
+def _grow(old: Array | None, like: Array, used: int, capacity: int) -> Array:
     larger = np.zeros((like.shape[0], capacity, like.shape[2]), dtype=like.dtype)
     if old is not None:
         larger[:, :used] = old[:, :used]
     return larger
 
 
-class Turns(Generic[Found]):
+class IterationCache(Generic[Found]):
     """Attention results by queries and keys; in a loop, reused in the next iteration if both are unchanged.
 
     Args:
@@ -128,24 +128,24 @@ class Turns(Generic[Found]):
         self.looped = looped
         self._before: dict[int, tuple[Tensor, Tensor, Found]] = {}
 
-    def find(self, which: int, query: Tensor, key: Tensor, look: Callable[[Tensor, Tensor], Found]) -> Found:
-        """Return the result for queries and keys, computed by ``look`` if it is not cached."""
-        query, key = once(query, key)
+    def find(self, index: int, query: Tensor, key: Tensor, compute: Callable[[Tensor, Tensor], Found]) -> Found:
+        """Return the result for queries and keys, computed by ``compute`` if it is not cached."""
+        query, key = merge_equal_sequences(query, key)
         if not self.looped or query.shape[0] > 1:
-            return look(query, key)
-        before = self._before.get(which)
-        if before and same(before[0], query) and same(before[1], key):
+            return compute(query, key)
+        before = self._before.get(index)
+        if before and is_equal(before[0], query) and is_equal(before[1], key):
             return before[2]
-        found = look(query, key)
-        self._before[which] = query, key, found
+        found = compute(query, key)
+        self._before[index] = query, key, found
         return found
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Discard the cached results."""
         self._before.clear()
 
 
-class Blocks:
+class BlockedCache:
     """Hard-attention results by blocks of positions; in a loop, reused if queries and keys are unchanged.
 
     Softmax results are not cached: they have a number for each pair of positions; hard attention chooses few keys.
@@ -154,34 +154,36 @@ class Blocks:
     def __init__(self, *, looped: bool) -> None:
         self.looped = looped
         self._before: tuple[Tensor, ...] = ()
-        self._chosen: dict[int, Chosen] = {}
-        self._kept = 0
+        self._chosen: dict[int, CachedChoice] = {}
+        self._cached_flags = 0
 
-    def turn(self, *looked_at: Tensor) -> None:
+    def begin_iteration(self, *looked_at: Tensor) -> None:
         """Begin an iteration with these queries and keys of all positions."""
         if not self.looped:
             return
-        if len(looked_at) != len(self._before) or not all(map(same, looked_at, self._before)):
-            self.forget()
+        if len(looked_at) != len(self._before) or not all(map(is_equal, looked_at, self._before)):
+            self.clear()
         self._before = looked_at
 
-    def find(self, start: int, query: Tensor, key: Tensor, look: Callable[[Tensor, Tensor], Chosen]) -> Chosen:
-        """Return the result of the block that starts at a position, computed by ``look`` if it is not cached."""
+    def find(
+        self, start: int, query: Tensor, key: Tensor, compute: Callable[[Tensor, Tensor], CachedChoice]
+    ) -> CachedChoice:
+        """Return the result of the block that starts at a position, computed by ``compute`` if it is not cached."""
         found = self._chosen.get(start)
         if found is None:
-            found = look(*once(query, key))
-            if self.looped and self._kept + found.flags.size <= MOST_KEPT:
+            found = compute(*merge_equal_sequences(query, key))
+            if self.looped and self._cached_flags + found.flags.size <= MAX_CACHED_FLAGS:
                 self._chosen[start] = found
-                self._kept += found.flags.size
+                self._cached_flags += found.flags.size
         return found
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Discard the cached results."""
-        self._before, self._kept = (), 0
+        self._before, self._cached_flags = (), 0
         self._chosen.clear()
 
 
-class Rows:
+class RowCache:
     """Results of a positionwise map; in a loop, positions that are unchanged since the last iteration are reused.
 
     The map acts on each position separately, so an earlier error bound remains valid.
@@ -194,19 +196,19 @@ class Rows:
         self.looped = looped
         self._before: tuple[tuple[Tensor, ...], Tensor] | None = None
 
-    def computed(self, compute: Callable[..., Tensor], *given: Tensor) -> Tensor:
+    def apply(self, compute: Callable[..., Tensor], *given: Tensor) -> Tensor:
         """Apply the map to tensors (batch, position, coordinate)."""
-        if not self.looped or given[0].shape[1] < FEWEST_ROWS:
+        if not self.looped or given[0].shape[1] < MIN_REUSED_POSITIONS:
             return compute(*given)
-        result = self._again(compute, given)
+        result = self._recompute_changed(compute, given)
         self._before = given, result
         return result
 
-    def _again(self, compute: Callable[..., Tensor], given: tuple[Tensor, ...]) -> Tensor:
+    def _recompute_changed(self, compute: Callable[..., Tensor], given: tuple[Tensor, ...]) -> Tensor:
         before = self._before
         if before is None or any(x.shape != y.shape for x, y in zip(given, before[0], strict=True)):
             return compute(*given)
-        changed = np.logical_or.reduce([differ(x, y) for x, y in zip(given, before[0], strict=True)])
+        changed = np.logical_or.reduce([changed_positions(x, y) for x, y in zip(given, before[0], strict=True)])
         which, old = np.flatnonzero(changed), before[1]
         if not which.size:
             return old
@@ -215,15 +217,15 @@ class Rows:
         try:
             new = compute(*(x[:, which] for x in given))
         except UndecidedError as doubt:
-            at = int(which[doubt.query])
-            raise UndecidedError(doubt.batch, at, doubt.candidates, doubt.reason, tie=doubt.tie) from None
-        value = _replaced(old.value, which, new.value)
+            at = int(which[doubt.position])
+            raise UndecidedError(doubt.sequence, at, doubt.candidates, doubt.reason, tie=doubt.tie) from None
+        value = _replace_positions(old.value, which, new.value)
         if old.error is None or new.error is None:
             return Tensor(value)
-        return Tensor(value, _replaced(old.error, which, new.error))
+        return Tensor(value, _replace_positions(old.error, which, new.error))
 
 
-def _replaced(old: Array, which: NDArray[np.intp], new: Array) -> Array:
+def _replace_positions(old: Array, which: NDArray[np.intp], new: Array) -> Array:
     """Replace some positions of an array; returns the old array itself if nothing changes."""
     if (old[:, which] == new).all():
         return old
@@ -232,7 +234,7 @@ def _replaced(old: Array, which: NDArray[np.intp], new: Array) -> Array:
     return found
 
 
-class GroupMemory:
+class HeadGroupCache:
     """The caches of a head group with shared keys.
 
     Args:
@@ -245,76 +247,90 @@ class GroupMemory:
 
     def __init__(
         self,
-        caches: list[Cache] | None,
-        shares: Turns[Map],
-        chosen: Turns[Chosen],
-        blocks: Blocks,
-        asked: list[Asked],
+        caches: list[AppendableTensor] | None,
+        softmax_results: IterationCache[TensorMap],
+        hard_results: IterationCache[CachedChoice],
+        blocked_results: BlockedCache,
+        argmaxes: list[IncrementalArgmax],
     ) -> None:
-        self.caches, self.shares, self.chosen, self.blocks, self._asked = caches, shares, chosen, blocks, asked
+        self.caches, self.softmax_results, self.hard_results, self.blocked_results, self._argmaxes = (
+            caches,
+            softmax_results,
+            hard_results,
+            blocked_results,
+            argmaxes,
+        )
 
     def append(self, parts: Sequence[Tensor]) -> list[Tensor]:
         """Append keys and values of new positions; return those of all positions so far."""
         if self.caches is None:
             return list(parts)
-        self.caches += [Cache() for _ in parts[len(self.caches) :]]
+        self.caches += [AppendableTensor() for _ in parts[len(self.caches) :]]
         return [cache.append(part) for cache, part in zip(self.caches, parts, strict=True)]
 
-    def asked(self, head: int) -> Asked:
+    def incremental_argmax(self, head: int) -> IncrementalArgmax:
         """Return the incremental argmax of a head of the group."""
-        self._asked += [Asked(looped=self.blocks.looped) for _ in range(len(self._asked), head + 1)]
-        return self._asked[head]
+        self._argmaxes += [
+            IncrementalArgmax(looped=self.blocked_results.looped) for _ in range(len(self._argmaxes), head + 1)
+        ]
+        return self._argmaxes[head]
 
 
-class Memory:
+class PassCache:
     """All caches of a pass, by (block, iteration, layer, head group).
 
     Args:
         goes_on: Whether positions may be appended; otherwise keys and values are not cached.
     """
 
-    def __init__(self, *, goes_on: bool = True) -> None:
-        self.goes_on = goes_on
-        self._caches: dict[tuple[int, int, int, int], list[Cache]] = {}
-        self._turns: dict[tuple[int, int, int], tuple[Turns[Map], Turns[Chosen], Blocks]] = {}
-        self._asked: dict[tuple[int, int, int], list[Asked]] = {}
-        self._rows: dict[tuple[int, int], tuple[Rows, Rows, Rows]] = {}
+    def __init__(self, *, is_extendable: bool = True) -> None:
+        self.is_extendable = is_extendable
+        self._caches: dict[tuple[int, int, int, int], list[AppendableTensor]] = {}
+        self._attention_results: dict[
+            tuple[int, int, int], tuple[IterationCache[TensorMap], IterationCache[CachedChoice], BlockedCache]
+        ] = {}
+        self._argmaxes: dict[tuple[int, int, int], list[IncrementalArgmax]] = {}
+        self._map_results: dict[tuple[int, int], tuple[RowCache, RowCache, RowCache]] = {}
 
-    def of(self, where: tuple[int, int, int, int], *, looped: bool) -> GroupMemory:
+    def head_group(self, where: tuple[int, int, int, int], *, looped: bool) -> HeadGroupCache:
         """Return the caches of a head group."""
         block, _, depth, index = where
         place = block, depth, index
-        if place not in self._turns:
-            self._turns[place] = Turns(looped=looped), Turns(looped=looped), Blocks(looped=looped)
-        caches = self._caches.setdefault(where, []) if self.goes_on else None
-        return GroupMemory(caches, *self._turns[place], self._asked.setdefault(place, []))
+        if place not in self._attention_results:
+            self._attention_results[place] = (
+                IterationCache(looped=looped),
+                IterationCache(looped=looped),
+                BlockedCache(looped=looped),
+            )
+        caches = self._caches.setdefault(where, []) if self.is_extendable else None
+        return HeadGroupCache(caches, *self._attention_results[place], self._argmaxes.setdefault(place, []))
 
-    def rows(self, where: tuple[int, int, int], *, looped: bool) -> tuple[Rows, Rows, Rows]:
+    def layer_maps(self, where: tuple[int, int, int], *, looped: bool) -> tuple[RowCache, RowCache, RowCache]:
         """Return the caches of a layer's maps: projections, head outputs, and feed-forward network."""
         block, _, depth = where
-        if (block, depth) not in self._rows:
-            self._rows[block, depth] = Rows(looped=looped), Rows(looped=looped), Rows(looped=looped)
-        return self._rows[block, depth]
+        if (block, depth) not in self._map_results:
+            self._map_results[block, depth] = RowCache(looped=looped), RowCache(looped=looped), RowCache(looped=looped)
+        return self._map_results[block, depth]
 
     def rewind(self, read: int) -> None:
         """Truncate to the first ``read`` positions, and discard all cached results."""
-        for found in self._turns.values():
+        for found in self._attention_results.values():
             for part in found:
-                part.forget()
-        self._asked.clear()
-        self._rows.clear()
+                part.clear()
+        self._argmaxes.clear()
+        self._map_results.clear()
         for caches in self._caches.values():
             for cache in caches:
-                cache.keep(read)
+                cache.truncate(read)
 
-    def recall(self, read: int) -> None:
+    def restore(self, read: int) -> None:
         """Undo a truncation: restore the length ``read``."""
         for caches in self._caches.values():
             for cache in caches:
-                cache.recall(read)
+                cache.restore(read)
 
 
-def once(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+def merge_equal_sequences(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
     """Reduce queries and keys to batch size 1 if they are equal for all sequences, as for position-only heads."""
     same = query.shape[0] > 1 and all(
         (part == part[:1]).all() for x in (query, key) for part in (x.value, x.error) if part is not None

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from softmachine.engines.numerics import Arithmetic, Tensor
-from softmachine.engines.numerics.base import Affine, Map, Sum
+from softmachine.engines.numerics.base import SparseAffine, TensorMap, TensorSum
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix
 
 
-class Group(NamedTuple):
+class HeadGroup(NamedTuple):
     """Heads that share keys, mask, weighting and bias, with their queries, keys and values."""
 
     heads: tuple[Head, ...]
@@ -38,55 +38,59 @@ class DenseLayer:
 
     groups: tuple[tuple[Head, ...], ...]
     order: tuple[int, ...]
-    project: Map
-    output: Sum
-    network: Map | None
+    projection: TensorMap
+    output: TensorSum
+    network: TensorMap | None
 
     @staticmethod
     def of(layer: Layer, width: int, numbers: Arithmetic) -> DenseLayer:
         """Prepare a layer of a residual stream of this width for an arithmetic."""
-        groups = same_keys(layer.heads)
-        outputs = side_by_side([head.output for head in layer.heads], width)
+        groups = group_by_keys(layer.heads)
+        outputs = concat_columns([head.output for head in layer.heads], width)
         return DenseLayer(
             groups=groups,
-            order=_order(layer.heads, groups),
-            project=operator(stacked([part for group in groups for part in maps(group)], width), numbers),
-            output=numbers.adding(outputs.rows, outputs.columns, (Fraction(0),) * width),
-            network=_network(layer.feed_forward, numbers),
+            order=_head_order(layer.heads, groups),
+            projection=prepare_affine_map(
+                stack_maps([part for group in groups for part in group_projections(group)], width), numbers
+            ),
+            output=numbers.compile_residual_affine(outputs.rows, outputs.columns, (Fraction(0),) * width),
+            network=_prepare_network(layer.feed_forward, numbers),
         )
 
-    def parts(self, projected: Tensor) -> Iterator[Group]:
+    def split_projections(self, projected: Tensor) -> Iterator[HeadGroup]:
         """Split projections into keys, queries and values of each head group."""
-        sizes = (len(part.bias) for group in self.groups for part in maps(group))
+        sizes = (len(part.bias) for group in self.groups for part in group_projections(group))
         parts = (projected[..., start:end] for start, end in pairwise([0, *accumulate(sizes)]))
         for group in self.groups:
-            yield Group(group, next(parts), [next(parts) for _ in group], [next(parts) for _ in group])
+            yield HeadGroup(group, next(parts), [next(parts) for _ in group], [next(parts) for _ in group])
 
 
-def operator(affine: AffineMap, numbers: Arithmetic) -> Map:
+def prepare_affine_map(affine: AffineMap, numbers: Arithmetic) -> TensorMap:
     """Prepare an affine map for an arithmetic."""
-    return numbers.operator(*_parts(affine))
+    return numbers.compile_affine(*_sparse_affine(affine))
 
 
-def _parts(affine: AffineMap) -> Affine:
+def _sparse_affine(affine: AffineMap) -> SparseAffine:
     return affine.weight.rows, affine.weight.columns, affine.bias
 
 
-def _network(forward: FeedForward, numbers: Arithmetic) -> Map | None:
+def _prepare_network(forward: FeedForward, numbers: Arithmetic) -> TensorMap | None:
     if not forward.units and not any(forward.second.bias):
         return None
     steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
     if forward.norms:
-        return numbers.normalising(_parts(forward.first), steps, _parts(forward.second), forward.norms)
-    return numbers.network(_parts(forward.first), steps, _parts(forward.second))
+        return numbers.compile_norm_network(
+            _sparse_affine(forward.first), steps, _sparse_affine(forward.second), forward.norms
+        )
+    return numbers.compile_network(_sparse_affine(forward.first), steps, _sparse_affine(forward.second))
 
 
-def maps(group: Sequence[Head]) -> list[AffineMap]:
+def group_projections(group: Sequence[Head]) -> list[AffineMap]:
     """Return the maps of a group: the keys, then the queries, then the values of its heads."""
     return [group[0].key, *(head.query for head in group), *(head.value for head in group)]
 
 
-def same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
+def group_by_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
     """Group heads by equal keys, mask, weighting and bias."""
     groups: dict[object, list[Head]] = {}
     for head in heads:
@@ -94,7 +98,7 @@ def same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
     return tuple(map(tuple, groups.values()))
 
 
-def _order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int, ...]:
+def _head_order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int, ...]:
     """Return the index of each head among the groups, so that head outputs are summed in the order of the layer."""
     places: dict[int, list[int]] = {}
     for place, head in enumerate(head for group in groups for head in group):
@@ -102,13 +106,13 @@ def _order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int
     return tuple(places[id(head)].pop(0) for head in heads)
 
 
-def stacked(maps: Sequence[AffineMap], width: int) -> AffineMap:
+def stack_maps(maps: Sequence[AffineMap], width: int) -> AffineMap:
     """Stack maps: the results are concatenated."""
     rows = tuple(row for part in maps for row in part.weight.rows)
     return AffineMap(Matrix(rows, width), tuple(constant for part in maps for constant in part.bias))
 
 
-def side_by_side(matrices: Sequence[Matrix], height: int) -> Matrix:
+def concat_columns(matrices: Sequence[Matrix], height: int) -> Matrix:
     """Concatenate matrices along the columns."""
     rows: list[list[tuple[int, Fraction]]] = [[] for _ in range(height)]
     offset = 0

@@ -21,24 +21,24 @@ from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.base import Flags
 from softmachine.support.errors import SoftmachineError
 
-Turn = Callable[[Tensor], Tensor]
+Iteration = Callable[[Tensor], Tensor]
 """One iteration: a map of the residual stream (sequence, position, coordinate)."""
-_FIRST_TRIED = 4
+_MIN_REPETITIONS = 4
 """Repetitions of the numbers with other bounds before wider bounds are tried; doubled after each attempt."""
-_TRIES = 4
+_MAX_WIDENINGS = 4
 """Widening steps per attempt, since some coordinates may need much wider bounds than others."""
 
 
-def after_turns(turn: Turn, stream: Tensor, turns: int) -> Tensor:
-    """Return the stream after ``turns`` iterations; sequences in a cycle finish early."""
-    rounds = _Rounds(turn, stream, turns)
-    for done in range(1, turns + 1):
-        if not rounds.go_on(done):
+def iterate_until_cycle(iteration: Iteration, stream: Tensor, count: int) -> Tensor:
+    """Return the stream after ``count`` iterations; sequences in a cycle finish early."""
+    rounds = _ActiveSequences(iteration, stream, count)
+    for done in range(1, count + 1):
+        if not rounds.step(done):
             break
-    return rounds.ended
+    return rounds.final_stream
 
 
-class _Rounds:
+class _ActiveSequences:
     """The sequences that are still iterating.
 
     Args:
@@ -47,18 +47,18 @@ class _Rounds:
         turns: The number of iterations.
     """
 
-    def __init__(self, turn: Turn, stream: Tensor, turns: int) -> None:
-        self._turn = turn
+    def __init__(self, turn: Iteration, stream: Tensor, turns: int) -> None:
+        self._iteration = turn
         self._stream = stream
         self._live = np.arange(stream.shape[0])
         self._ends = np.full(len(self._live), turns)
         self._left: list[tuple[NDArray[np.intp], Tensor]] = [] if turns else [(self._live, stream)]
         self._anchor, self._anchored = stream, 0
-        self._met, self._try_after = 0, _FIRST_TRIED
+        self._repetitions, self._try_after = 0, _MIN_REPETITIONS
 
-    def go_on(self, done: int) -> bool:
+    def step(self, done: int) -> bool:
         """Run iteration number ``done``; return whether any sequence is left."""
-        before, self._stream = self._stream, self._turn(self._stream)
+        before, self._stream = self._stream, self._iteration(self._stream)
         for past, when in ((before, done - 1), (self._anchor, self._anchored)):
             self._compare(past, done, done - when)
         over = self._ends == done
@@ -72,19 +72,19 @@ class _Rounds:
 
     def _compare(self, past: Tensor, done: int, period: int) -> None:
         """Find sequences in a cycle, and reduce their remaining iterations modulo its length."""
-        back = _back(self._stream, past)
-        within = back & _within(self._stream, past)
+        back = _have_equal_numbers(self._stream, past)
+        within = back & _have_narrower_bounds(self._stream, past)
         if (back & ~within & (self._ends - done >= period)).any():
-            within |= self._widened(past, back & ~within, period)
+            within |= self._widen(past, back & ~within, period)
         self._ends[within] = done + (self._ends[within] - done) % period
 
-    def _widened(self, past: Tensor, some: Flags, period: int) -> Flags:
+    def _widen(self, past: Tensor, some: Flags, period: int) -> Flags:
         """Widen the bounds of some sequences so that the cycle preserves them; return these sequences, or none."""
-        self._met += 1
-        if self._met < self._try_after:
+        self._repetitions += 1
+        if self._repetitions < self._try_after:
             return np.zeros_like(some)
         self._try_after *= 2
-        kept = self._kept(past[some], self._stream[some], period)
+        kept = self._find_preserved(past[some], self._stream[some], period)
         if kept is None:
             return np.zeros_like(some)
         assert self._stream.error is not None
@@ -93,40 +93,40 @@ class _Rounds:
         self._stream = replace(self._stream, error=error)
         return some
 
-    def _kept(self, past: Tensor, now: Tensor, period: int) -> Tensor | None:
+    def _find_preserved(self, past: Tensor, now: Tensor, period: int) -> Tensor | None:
         """Return the numbers with bounds that the cycle preserves; None if none are found or a step is undecided."""
         assert past.error is not None
         assert now.error is not None
         bound = np.maximum(past.error, now.error)
-        for _ in range(_TRIES):
+        for _ in range(_MAX_WIDENINGS):
             wider = Tensor(now.value, 2 * bound)
             after = wider
             try:
                 for _ in range(period):
-                    after = self._turn(after)
+                    after = self._iteration(after)
             except SoftmachineError:
                 return None
-            if after.error is None or not _back(after, now).all():
+            if after.error is None or not _have_equal_numbers(after, now).all():
                 return None
-            if _within(after, wider).all():
+            if _have_narrower_bounds(after, wider).all():
                 return after
             bound = np.maximum(2 * bound, after.error)
         return None
 
     @property
-    def ended(self) -> Tensor:
+    def final_stream(self) -> Tensor:
         """The final stream of all sequences."""
         order = np.argsort(np.concatenate([which for which, _ in self._left]))
         first, *others = (part for _, part in self._left)
-        return first.joined(others, axis=0)[order] if others else first
+        return first.concat(others, axis=0)[order] if others else first
 
 
-def _back(now: Tensor, past: Tensor) -> Flags:
+def _have_equal_numbers(now: Tensor, past: Tensor) -> Flags:
     """Return which sequences have the same numbers; inexact objects such as balls never compare equal."""
     return np.asarray((now.value == past.value).reshape(len(now.value), -1).all(axis=1), dtype=bool)
 
 
-def _within(now: Tensor, past: Tensor) -> Flags:
+def _have_narrower_bounds(now: Tensor, past: Tensor) -> Flags:
     """Return which sequences have bounds that are no wider."""
     if now.error is None or past.error is None:
         return np.full(len(now.value), now.error is past.error)

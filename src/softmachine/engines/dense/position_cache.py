@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from softmachine.engines.numerics import Arithmetic, Tensor
 from softmachine.transformer.features import Feature
 
-PIECE = 64
+BLOCK_SIZE = 64
 """Positions per block; decoding requests one position at a time."""
-_KEPT = 128
+_MAX_CACHED_BLOCKS = 128
 """Cached blocks; several arithmetics use the same ones, and every segment starts again at position 0."""
 
 
-class Placed(NamedTuple):
+class PositionFeatures(NamedTuple):
     """Values of features at some positions, with duplicates removed.
 
     Args:
@@ -26,47 +26,47 @@ class Placed(NamedTuple):
         places: Indices into them: (positions, features).
     """
 
-    different: list[Fraction]
-    places: NDArray[np.intp]
+    distinct: list[Fraction]
+    indices: NDArray[np.intp]
 
     @staticmethod
-    def at(features: tuple[Feature, ...], positions: range, length: int | None) -> Placed:
+    def evaluate(features: tuple[Feature, ...], positions: range, length: int | None) -> PositionFeatures:
         """Evaluate features at these positions; ``length`` is n, None for models that do not read it."""
         if length is not None:
-            return _along(features, positions, length)
-        pieces = range(positions.start // PIECE, -(-positions.stop // PIECE))
-        found, first = [_ahead(features, piece) for piece in pieces], pieces.start * PIECE
+            return _evaluate(features, positions, length)
+        pieces = range(positions.start // BLOCK_SIZE, -(-positions.stop // BLOCK_SIZE))
+        found, first = [_evaluate_block(features, piece) for piece in pieces], pieces.start * BLOCK_SIZE
         some = slice(positions.start - first, positions.stop - first)
         if len(found) == 1:
-            return Placed(found[0].different, found[0].places[some])
+            return PositionFeatures(found[0].distinct, found[0].indices[some])
         different: list[Fraction] = []
         places = [np.empty((0, len(features)), dtype=np.intp)]
         for piece in found:
-            places.append(piece.places + len(different))
-            different += piece.different
-        return Placed(different, np.concatenate(places)[some])
+            places.append(piece.indices + len(different))
+            different += piece.distinct
+        return PositionFeatures(different, np.concatenate(places)[some])
 
-    def numbers(self, arithmetic: Arithmetic) -> Tensor:
+    def to_tensor(self, arithmetic: Arithmetic) -> Tensor:
         """Convert to an arithmetic, rounding each distinct value once: (positions, features)."""
-        return arithmetic.numbers([self.different])[0][self.places]
+        return arithmetic.convert([self.distinct])[0][self.indices]
 
 
-def _along(features: tuple[Feature, ...], positions: range, length: int | None) -> Placed:
+def _evaluate(features: tuple[Feature, ...], positions: range, length: int | None) -> PositionFeatures:
     numbers: dict[tuple[int, int], int] = {}
     different: list[Fraction] = []
     places = np.empty((len(positions), len(features)), dtype=np.intp)
     for column, feature in enumerate(features):
         found = list[int]()
-        for value in feature.along(positions, length):
+        for value in feature.values_at(positions, length):
             ratio = value.as_integer_ratio()  # hashed faster than a fraction
             place = numbers.setdefault(ratio, len(different))
             if place == len(different):
                 different.append(value if isinstance(value, Fraction) else Fraction(value))
             found.append(place)
         places[:, column] = found
-    return Placed(different, places)
+    return PositionFeatures(different, places)
 
 
-@lru_cache(maxsize=_KEPT)
-def _ahead(features: tuple[Feature, ...], piece: int) -> Placed:
-    return _along(features, range(piece * PIECE, (piece + 1) * PIECE), None)
+@lru_cache(maxsize=_MAX_CACHED_BLOCKS)
+def _evaluate_block(features: tuple[Feature, ...], piece: int) -> PositionFeatures:
+    return _evaluate(features, range(piece * BLOCK_SIZE, (piece + 1) * BLOCK_SIZE), None)

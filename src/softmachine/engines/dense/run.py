@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from softmachine.engines.dense.cost_estimate import allow_pass
-from softmachine.engines.dense.decoding import contexts, decode, decode_segments
+from softmachine.engines.dense.cost_estimate import require_affordable_pass
+from softmachine.engines.dense.decoding import context_lengths, decode, decode_segments
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.engine import Audited, Engine, Task
+from softmachine.engines.engine import AuditResult, Engine, RunRequest
 from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
-from softmachine.support.errors import Remedy, UsageError
+from softmachine.support.errors import FixHint, UsageError
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 MAX_STEPS = 1_000_000
@@ -27,17 +27,17 @@ class DenseRun:
         said: The tokens emitted before.
     """
 
-    size = 0
+    memory_bytes = 0
     ready = True
 
-    def __init__(self, task: Task, numbers: str | Arithmetic, said: Sequence[str] = ()) -> None:
+    def __init__(self, task: RunRequest, arithmetic: str | Arithmetic, previous: Sequence[str] = ()) -> None:
         self.task = task
-        self.engine = DenseEngine(task.model.weights, numbers)
+        self.engine = DenseEngine(task.model.weights, arithmetic)
         self.arithmetic = self.engine.arithmetic.name
-        self.tokens = list(said)
+        self.tokens = list(previous)
         self.segments: list[int] = []
-        if said and isinstance(task.codec, SegmentedCodec):
-            self.segments += contexts(task.prompt, said, task.codec.segment_begins, task.codec.segment_ends)
+        if previous and isinstance(task.codec, SegmentedCodec):
+            self.segments += context_lengths(task.prompt, previous, task.codec.begins_segment, task.codec.ends_segment)
 
     @property
     def max_steps(self) -> int:
@@ -47,40 +47,40 @@ class DenseRun:
     def prepare(self) -> None:
         """Do nothing: the weights were prepared by the constructor."""
 
-    def pieces(self) -> Iterator[Sequence[str]]:
+    def chunks(self) -> Iterator[Sequence[str]]:
         """Yield the tokens of a decoder one by one, or the outputs of an encoder in one chunk."""
         codec, prompt = self.task.codec, self.task.prompt
-        allow_pass(self.engine, (*prompt.tokens, *self.tokens), prompt.length)
+        require_affordable_pass(self.engine, (*prompt.tokens, *self.tokens), prompt.length)
         if not isinstance(codec, DecoderCodec):
-            self.tokens += self.engine.answers([prompt.tokens], prompt.length)[0]
+            self.tokens += self.engine.predict([prompt.tokens], prompt.length)[0]
             yield self.tokens
             return
-        for token in self._segmented(codec) if isinstance(codec, SegmentedCodec) else self._plain(codec):
+        for token in self._decode_segments(codec) if isinstance(codec, SegmentedCodec) else self._decode(codec):
             self.tokens.append(token)
             yield (token,)
 
-    def _plain(self, codec: DecoderCodec[Source]) -> Iterator[str]:
+    def _decode(self, codec: DecoderCodec[Source]) -> Iterator[str]:
         """Yield the tokens of a run in a single context, up to the step limit."""
-        prompt, positions = self.task.prompt, self.task.model.length
-        for token in decode(self.engine, prompt, codec.stops, self.tokens):
-            if len(self.tokens) >= codec.token_limit(self.max_steps) and not codec.stops(token):
+        prompt, positions = self.task.prompt, self.task.model.context
+        for token in decode(self.engine, prompt, codec.is_stop_token, self.tokens):
+            if len(self.tokens) >= codec.max_tokens(self.max_steps) and not codec.is_stop_token(token):
                 return
             if positions is not None and len(prompt.tokens) + len(self.tokens) > positions:
-                raise self.task.outgrown(self.max_steps)
+                raise self.task.context_error(self.max_steps)
             yield token
 
-    def _segmented(self, codec: SegmentedCodec[Source]) -> Iterator[str]:
+    def _decode_segments(self, codec: SegmentedCodec[Source]) -> Iterator[str]:
         """Yield the tokens of all segments, up to the step limit."""
-        self.task.require_room(self.max_steps)
-        steps, positions = sum(map(codec.is_step, self.tokens)), self.task.model.length
-        marks = codec.stops, codec.segment_begins, codec.segment_ends
+        self.task.require_space(self.max_steps)
+        steps, positions = sum(map(codec.is_step, self.tokens)), self.task.model.context
+        marks = codec.is_stop_token, codec.begins_segment, codec.ends_segment
         for step in decode_segments(self.engine, self.task.prompt, *marks, tuple(self.tokens)):
             if codec.is_step(step.token):
                 if steps >= self.max_steps:
                     return
                 steps += 1
             if positions is not None and step.positions > positions:
-                raise self.task.outgrown(self.max_steps)
+                raise self.task.context_error(self.max_steps)
             self.segments[step.segment :] = [step.positions]
             yield step.token
 
@@ -88,13 +88,13 @@ class DenseRun:
         """Return False: the dense engine has no checkpoints."""
         return False
 
-    def audit(self, steps: int, seed: int) -> Audited:
+    def audit(self, steps: int, seed: int) -> AuditResult:
         """Refuse: the dense engine is itself the reference of audits.
 
         Raises:
             UsageError: Always.
         """
-        raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
+        raise UsageError("only runs of the fast engine are audited", hint=FixHint(engine="fast"))
 
 
 ENGINE = Engine("dense", DenseRun)

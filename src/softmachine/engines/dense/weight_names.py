@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from softmachine.engines.numerics.fixed_point_array import least_bits
+from softmachine.engines.numerics.fixed_point_array import min_bits
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 
 
-def place_of(transformer: Transformer, weight: Fraction) -> str:
+def name_of_weight(transformer: Transformer, weight: Fraction) -> str:
     """Return the name of the first weight with this value."""
-    return next((place for place, value in named_weights(transformer) if value == weight), "a weight")
+    return next((place for place, value in iterate_named_weights(transformer) if value == weight), "a weight")
 
 
-def least_precision(transformer: Transformer) -> int | None:
+def min_fixed_point_bits(transformer: Transformer) -> int | None:
     """Return the least b such that F_b contains all weights; None if a denominator is not a power of two."""
     least = 1
-    for _, weight in named_weights(transformer):
-        bits = least_bits(weight)
+    for _, weight in iterate_named_weights(transformer):
+        bits = min_bits(weight)
         if bits is None:
             return None
         least = max(least, bits)
     return least
 
 
-def named_weights(transformer: Transformer) -> Iterator[tuple[str, Fraction]]:
+def iterate_named_weights(transformer: Transformer) -> Iterator[tuple[str, Fraction]]:
     """Iterate over the nonzero weights with their names."""
     names = transformer.coordinates
     yield from _matrix("the embedding", transformer.embedding, transformer.vocabulary, names)
@@ -50,7 +50,7 @@ def _head(where: str, head: Head, names: Sequence[str]) -> Iterator[tuple[str, F
         yield from _affine(where, affine, names, [f"{part} {k}" for k in range(len(affine.bias))])
     values = [f"value {k}" for k in range(head.output.columns)]
     yield from _matrix(where, head.output.transposed, values, names)
-    if not head.weighting.hard and not isinstance(head.weighting.scale, Feature):
+    if not head.weighting.is_hard and not isinstance(head.weighting.scale, Feature):
         yield f"{where}: the scale", head.weighting.scale
 
 

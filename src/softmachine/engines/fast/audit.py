@@ -24,16 +24,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
-from softmachine.engines.fast.analysis.forms import ZERO, Form
-from softmachine.engines.fast.bytecode.interpreter import Interpreted
-from softmachine.engines.fast.bytecode.memory import TableMemory
-from softmachine.engines.fast.codegen.emitter import Emitted
-from softmachine.engines.fast.exact_attention import Block, Name, OfBias, OfToken, Question, Search, Sum, of_atom
-from softmachine.engines.fast.indexes.arrays import Memory
+from softmachine.engines.fast.analysis.flow import LiftedHead, LiftedProgram, PositionAtom, UnitAtom
+from softmachine.engines.fast.analysis.forms import ZERO, AffineForm
+from softmachine.engines.fast.bytecode.interpreter import Bytecode
+from softmachine.engines.fast.bytecode.memory import BytecodeHeap
+from softmachine.engines.fast.codegen.emitter import GeneratedCode
+from softmachine.engines.fast.exact_attention import (
+    BiasColumn,
+    ColumnName,
+    ColumnSum,
+    ExactQuery,
+    HeadSearch,
+    PositionBlock,
+    TokenColumn,
+    column_of_atom,
+)
+from softmachine.engines.fast.indexes.arrays import RunArrays
 from softmachine.engines.fast.tokens import Tokens
-from softmachine.support.resources import Estimate, allow
-from softmachine.support.text import many
+from softmachine.support.resources import Estimate, require_affordable
+from softmachine.support.text import pluralize
 from softmachine.transformer.attention import Mask
 
 if TYPE_CHECKING:
@@ -43,7 +52,7 @@ if TYPE_CHECKING:
 Record = NDArray[np.int64]
 
 
-def read_again(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[Block]:
+def replay(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[PositionBlock]:
     """Read tokens again in blocks of ``size`` positions, recording some atoms.
 
     Memory is that of the run's own arrays and of one block. A block is valid until the next one is requested.
@@ -58,8 +67,8 @@ def read_again(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[i
     records = _record_blocks(engine, tokens, count, atoms, size) if atoms else None
     places = {number: 2 * k for k, number in enumerate(atoms)}
     for first in range(0, count, size):
-        here = tokens.between(first, min(first + size, count))
-        yield Block(first, here, next(records) if records else None, places)
+        here = tokens.slice_codes(first, min(first + size, count))
+        yield PositionBlock(first, here, next(records) if records else None, places)
 
 
 def _record_blocks(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[Record]:
@@ -68,10 +77,10 @@ def _record_blocks(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequen
     run, code = None, engine.code
     for start in range(0, count, size):
         stop = min(start + size, count)
-        while run is None or run.read < stop:
+        while run is None or run.positions_read < stop:
             if run is None or code is not engine.code:  # the plan changed: restart; only the last block is kept
-                run, code = engine.reading(tokens, count), engine.code
-            if isinstance(code, Emitted):
+                run, code = engine.start_replay(tokens, count), engine.code
+            if isinstance(code, GeneratedCode):
                 _run_recording_code(engine, run, atoms, record, stop)
             else:
                 _record_position(engine, run, code, atoms, record)
@@ -80,38 +89,36 @@ def _record_blocks(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequen
 
 def _run_recording_code(engine: FastEngine, run: FastPass, atoms: Sequence[int], record: Record, stop: int) -> None:
     """Read on with code that records."""
-    code, advance = engine.recording(tuple(atoms))
-    if not isinstance(run.memory, Memory) or run.memory.code is not code:
-        run.memory = Memory(code, record)
-    run.call(advance, stop)
+    code, advance = engine.recording_code(tuple(atoms))
+    if not isinstance(run.memory, RunArrays) or run.memory.code is not code:
+        run.memory = RunArrays(code, record)
+    run.run_code(advance, stop)
 
 
-def _record_position(
-    engine: FastEngine, run: FastPass, code: Interpreted, atoms: Sequence[int], record: Record
-) -> None:
+def _record_position(engine: FastEngine, run: FastPass, code: Bytecode, atoms: Sequence[int], record: Record) -> None:
     """Read one position of a large model, in which every number has a register."""
-    items = [item for number in atoms if not isinstance(item := engine.flow.atoms[number], Position)]
-    places, here = [code.program.place(item) for item in items], run.read
-    if not (isinstance(run.memory, TableMemory) and run.memory.everything):
-        run.memory = TableMemory(code, everything=True)
-    run.call(engine.advance, here + 1)
-    if run.read == here + 1 and isinstance(run.memory, TableMemory):
-        record[here % len(record)] = [part for place in places for part in run.memory.number(place)]
+    items = [item for number in atoms if not isinstance(item := engine.flow.atoms[number], PositionAtom)]
+    places, here = [code.program.register_of(item) for item in items], run.positions_read
+    if not (isinstance(run.memory, BytecodeHeap) and run.memory.compute_all):
+        run.memory = BytecodeHeap(code, compute_all=True)
+    run.run_code(engine.advance, here + 1)
+    if run.positions_read == here + 1 and isinstance(run.memory, BytecodeHeap):
+        record[here % len(record)] = [part for place in places for part in run.memory.read_register(place)]
 
 
-BLOCK = 1 << 16
+KEYS_PER_BLOCK = 1 << 16
 """Keys per block."""
 PER_NUMBER, PER_SCORE, PER_POSITION, BYTES = 50e-6, 2.5e-9, 30e-9, 200
 """Seconds per recomputed number, per score, and per position replayed; bytes per recomputed number."""
 
 
 @dataclass(frozen=True)
-class Difference:
+class StepDifference:
     """A step that differs when recomputed: its position, the run's token, and the correct one (None for a tie)."""
 
     position: int
     found: str
-    right: str | None
+    expected: str | None
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,7 @@ class Audit:
 
     steps: tuple[int, ...]
     scores: int
-    differences: tuple[Difference, ...]
+    differences: tuple[StepDifference, ...]
     positions: int
     seed: int
 
@@ -147,14 +154,14 @@ def audit(run: FastPass, count: int, seed: int = 0) -> Audit:
     """Recompute random steps of a run.
 
     Raises:
-        EffortError: If that takes too long and was not approved.
+        TooExpensiveError: If that takes too long and was not approved.
     """
-    foresee(run.engine, min(count, len(run.spoken)), run.known, run.known)
-    steps = drawn(run.spoken, count, seed)
-    return Audit(steps, *done_again(run, steps), len(run.spoken), seed)
+    require_affordable_audit(run.engine, min(count, len(run.output_positions)), run.token_count, run.token_count)
+    steps = draw_steps(run.output_positions, count, seed)
+    return Audit(steps, *recompute_steps(run, steps), len(run.output_positions), seed)
 
 
-def foresee(engine: FastEngine, count: int, context: float, read: int) -> None:
+def require_affordable_audit(engine: FastEngine, count: int, context: float, read: int) -> None:
     """Check the cost of recomputing steps. Called before they are drawn, since drawing takes memory too.
 
     Args:
@@ -164,29 +171,31 @@ def foresee(engine: FastEngine, count: int, context: float, read: int) -> None:
         read: The number of positions replayed.
 
     Raises:
-        EffortError: If it takes too much time or memory and was not approved.
+        TooExpensiveError: If it takes too much time or memory and was not approved.
     """
     flow = engine.flow
-    heads = sum(isinstance(item, FlowHead) for item in flow.order)
+    heads = sum(isinstance(item, LiftedHead) for item in flow.order)
     numbers = count * (len(flow.order) + len(flow.logits))
     seconds = numbers * PER_NUMBER + count * heads * context / 2 * PER_SCORE + heads * read * PER_POSITION
-    allow(Estimate(f"recomputing {many(count, 'step')}", seconds, numbers * BYTES), hint="ask for fewer steps")
+    require_affordable(
+        Estimate(f"recomputing {pluralize(count, 'step')}", seconds, numbers * BYTES), hint="ask for fewer steps"
+    )
 
 
-def drawn(candidates: range, count: int, seed: int) -> tuple[int, ...]:
+def draw_steps(candidates: range, count: int, seed: int) -> tuple[int, ...]:
     """A random sample of the steps, in ascending order."""
     return tuple(sorted(random.Random(seed).sample(candidates, min(count, len(candidates)))))
 
 
-def done_again(run: FastPass, steps: Sequence[int]) -> tuple[int, tuple[Difference, ...]]:
+def recompute_steps(run: FastPass, steps: Sequence[int]) -> tuple[int, tuple[StepDifference, ...]]:
     """Recompute the steps at some positions, in ascending order; returns the number of scores and the differences."""
     auditor = _Auditor(run, steps)
-    found = zip(steps, map(run.said_at, steps), auditor.answers(), strict=True)
-    return auditor.scores, tuple(Difference(*step) for step in found if step[1] != step[2])
+    found = zip(steps, map(run.output_at, steps), auditor.compute_outputs(), strict=True)
+    return auditor.scores, tuple(StepDifference(*step) for step in found if step[1] != step[2])
 
 
 @dataclass(frozen=True)
-class Found:
+class HeadResult:
     """The result of a head at a step.
 
     Args:
@@ -200,14 +209,14 @@ class Found:
     values: Sequence[Fraction | None]
 
 
-def found(run: FastPass, steps: Sequence[int]) -> list[list[Found | None]]:
+def recompute_heads(run: FastPass, steps: Sequence[int]) -> list[list[HeadResult | None]]:
     """The result of every head at some positions, in ascending order, with every score computed in rationals.
 
     Heads come layer by layer, those of loops once per iteration; None for a head that nothing depends on.
     """
     auditor = _Auditor(run, steps, every=True)
-    auditor.answers()
-    return [auditor.found(head) for head in auditor.flow.heads]
+    auditor.compute_outputs()
+    return [auditor.results_of(head) for head in auditor.flow.heads]
 
 
 @dataclass(frozen=True)
@@ -218,7 +227,7 @@ class _Step:
     token: int
     atoms: dict[int, Fraction]
 
-    def value(self, form: Form) -> Fraction:
+    def value(self, form: AffineForm) -> Fraction:
         return form.at_token(self.token) + sum((w * self.atoms[n] for n, w in form.terms.items()), ZERO)
 
 
@@ -231,23 +240,23 @@ class _Auditor:
         self.flow = run.engine.flow
         self.steps = [_Step(position, run.tokens[position], {}) for position in steps]
         self.scores = 0
-        self.asked: dict[FlowHead, tuple[Sequence[int], Sequence[Question]]] = {}
+        self.queries: dict[LiftedHead, tuple[Sequence[int], Sequence[ExactQuery]]] = {}
         """For each head that is needed, the components it retrieves, and its queries at the steps."""
 
-    def answers(self) -> list[str | None]:
+    def compute_outputs(self) -> list[str | None]:
         """The model's output at each step; None if logits are equal."""
-        todo: Sequence[int | FlowHead] = self.flow.order if self.steps else ()
+        todo: Sequence[int | LiftedHead] = self.flow.order if self.steps else ()
         while todo:
             todo = self._retrieve(self._compute(todo))
         return [self._argmax_output(step) for step in self.steps]
 
-    def found(self, head: FlowHead) -> list[Found | None]:
+    def results_of(self, head: LiftedHead) -> list[HeadResult | None]:
         """The results of a head at the steps."""
-        if head not in self.asked:
+        if head not in self.queries:
             return [None] * len(self.steps)
-        components, questions = self.asked[head]
+        components, questions = self.queries[head]
         return [
-            Found(question.keys, question.count, _means(question, components, len(head.value)))
+            HeadResult(question.keys, question.count, _means(question, components, len(head.value)))
             for question in questions
         ]
 
@@ -256,111 +265,111 @@ class _Auditor:
         best = [k for k, logit in enumerate(logits) if logit == max(logits)]
         return self.run.engine.transformer.outputs[best[0]] if len(best) == 1 else None
 
-    def _compute(self, todo: Sequence[int | FlowHead]) -> list[int | FlowHead]:
+    def _compute(self, todo: Sequence[int | LiftedHead]) -> list[int | LiftedHead]:
         """Compute everything that does not depend on a pending head; returns what is left."""
-        left: list[int | FlowHead] = []
+        left: list[int | LiftedHead] = []
         for item in todo:
-            if isinstance(item, FlowHead):
+            if isinstance(item, LiftedHead):
                 left.append(item)
-            elif isinstance(atom := self.flow.atoms[item], Position):
+            elif isinstance(atom := self.flow.atoms[item], PositionAtom):
                 for step in self.steps:
                     step.atoms[item] = atom.feature.at(step.position)
-            elif isinstance(atom, Unit) and not self._are_computed([atom.form]):
+            elif isinstance(atom, UnitAtom) and not self._are_computed([atom.form]):
                 left.append(item)
-            elif isinstance(atom, Unit):
+            elif isinstance(atom, UnitAtom):
                 for step in self.steps:
                     step.atoms[item] = atom.of(step.value(atom.form))
         return left
 
-    def _are_computed(self, forms: Sequence[Form]) -> bool:
+    def _are_computed(self, forms: Sequence[AffineForm]) -> bool:
         return all(number in self.steps[0].atoms for form in forms for number in form.terms)
 
-    def _retrieve(self, todo: Sequence[int | FlowHead]) -> list[int | FlowHead]:
+    def _retrieve(self, todo: Sequence[int | LiftedHead]) -> list[int | LiftedHead]:
         """Evaluate all heads whose inputs are computed; returns what is left."""
-        heads = [_Asking(head, self.flow, every=self.every) for head in todo if isinstance(head, FlowHead)]
+        heads = [_HeadColumns(head, self.flow, every=self.every) for head in todo if isinstance(head, LiftedHead)]
         ready = [head for head in heads if self._are_computed(head.forms)]
         assert ready or not heads, "a head needs only what comes before it"
-        searches = [Search([head.question(step) for step in self.steps]) for head in ready]
-        atoms = sorted({number for head in ready for number in head.recorded})
+        searches = [HeadSearch([head.make_query(step) for step in self.steps]) for head in ready]
+        atoms = sorted({number for head in ready for number in head.recorded_atoms})
         run, count = self.run, self.steps[-1].position  # keys visible to some step besides its own
-        for block in read_again(run.engine, run.tokens, count, atoms, BLOCK) if ready else ():
+        for block in replay(run.engine, run.tokens, count, atoms, KEYS_PER_BLOCK) if ready else ():
             for search in searches:
-                search.see(block)
+                search.process(block)
         for head, search in zip(ready, searches, strict=True):
-            for step, question in zip(self.steps, search.questions, strict=True):
+            for step, question in zip(self.steps, search.queries, strict=True):
                 self.scores += step.position + 1
-                head.settle(step, question)
-            self.asked[head.head] = head.components, search.questions
+                head.add_own_key(step, question)
+            self.queries[head.head] = head.components, search.queries
         done = {head.head for head in ready}
         return [item for item in todo if item not in done]
 
 
-def _means(question: Question, components: Sequence[int], count: int) -> list[Fraction | None]:
+def _means(question: ExactQuery, components: Sequence[int], count: int) -> list[Fraction | None]:
     """The mean of every requested component, by its number."""
     known = dict(zip(components, _means_of(question, len(components)), strict=True))
     return [known.get(component) for component in range(count)]
 
 
-def _means_of(question: Question, count: int) -> list[Fraction]:
+def _means_of(question: ExactQuery, count: int) -> list[Fraction]:
     """The means that a query retrieves; zeros if no key is visible."""
     return [total / question.count for total in question.totals] if question.count else [ZERO] * count
 
 
-class _Asking:
+class _HeadColumns:
     """A head, with its forms as sums of columns: those of the components that are read, or of all."""
 
-    def __init__(self, head: FlowHead, flow: Flow, *, every: bool) -> None:
+    def __init__(self, head: LiftedHead, flow: LiftedProgram, *, every: bool) -> None:
         self.head, self.flow = head, flow
         read = {component: number for number, component in flow.retrieved(head)}
         self.components = [k for k, form in enumerate(head.value) if k in read or (every and self._computed(form))]
         self.numbers = [read.get(component) for component in self.components]
         self.values = [head.value[component] for component in self.components]
 
-    def _computed(self, form: Form) -> bool:
+    def _computed(self, form: AffineForm) -> bool:
         """Whether the engine computes all atoms of a form."""
         atoms = self.flow.atoms
-        return all(number in self.flow.order or isinstance(atoms[number], Position) for number in form.terms)
+        return all(number in self.flow.order or isinstance(atoms[number], PositionAtom) for number in form.terms)
 
     @property
-    def forms(self) -> list[Form]:
+    def forms(self) -> list[AffineForm]:
         """The forms needed at the current position."""
         return [*self.head.query, *self.head.key, *self.values]
 
     @property
-    def recorded(self) -> set[int]:
+    def recorded_atoms(self) -> set[int]:
         """The atoms that keys and values are made of, except position features."""
         numbers = {number for form in (*self.head.key, *self.values) for number in form.terms}
-        return {number for number in numbers if not isinstance(self.flow.atoms[number], Position)}
+        return {number for number in numbers if not isinstance(self.flow.atoms[number], PositionAtom)}
 
     @cached_property
-    def sums(self) -> tuple[list[Sum], list[Sum]]:
+    def sums(self) -> tuple[list[ColumnSum], list[ColumnSum]]:
         """Keys and values."""
         return [self._sum(form) for form in self.head.key], [self._sum(form) for form in self.values]
 
-    def _sum(self, form: Form) -> Sum:
-        weights: dict[Name, Fraction] = {}
+    def _sum(self, form: AffineForm) -> ColumnSum:
+        weights: dict[ColumnName, Fraction] = {}
         if form.tokens:
-            weights[OfToken([form.tokens.get(token, ZERO) for token in range(self.flow.vocabulary)])] = Fraction(1)
+            weights[TokenColumn([form.tokens.get(token, ZERO) for token in range(self.flow.vocabulary)])] = Fraction(1)
         for number, weight in form.terms.items():
-            weights[of_atom(number, self.flow.atoms[number])] = weight
-        return Sum(weights, form.constant)
+            weights[column_of_atom(number, self.flow.atoms[number])] = weight
+        return ColumnSum(weights, form.constant)
 
-    def question(self, step: _Step) -> Question:
+    def make_query(self, step: _Step) -> ExactQuery:
         """The head's query at a step."""
         (keys, values), bias = self.sums, self.head.bias
         query = [step.value(form) for form in self.head.query]
-        more: dict[Name, Fraction] = {} if bias is None else {OfBias(bias, step.position): Fraction(1)}
-        score = Sum.of(zip(query, keys, strict=True), more)
-        return Question(step.position, score, values, self.head.weighting.choice)
+        more: dict[ColumnName, Fraction] = {} if bias is None else {BiasColumn(bias, step.position): Fraction(1)}
+        score = ColumnSum.combine(zip(query, keys, strict=True), more)
+        return ExactQuery(step.position, score, values, self.head.weighting.kind)
 
-    def settle(self, step: _Step, question: Question) -> None:
+    def add_own_key(self, step: _Step, question: ExactQuery) -> None:
         """Add the step's own key if the mask includes it, and store the retrieved values."""
         if self.head.mask is Mask.CAUSAL:
             pairs = zip(self.head.query, self.head.key, strict=True)
             own = sum((step.value(query) * step.value(key) for query, key in pairs), ZERO)
             if self.head.bias is not None:
                 own += self.head.bias.at(step.position, step.position)
-            question.offer(own, [step.position], 1, lambda: [step.value(form) for form in self.values])
+            question.update(own, [step.position], 1, lambda: [step.value(form) for form in self.values])
         for number, mean in zip(self.numbers, _means_of(question, len(self.numbers)), strict=True):
             if number is not None:
                 step.atoms[number] = mean

@@ -21,17 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
-from softmachine.engines.fast.bytecode.memory import TableMemory
-from softmachine.engines.fast.codegen.emitter import Emitted
-from softmachine.engines.fast.indexes.arrays import Memory
+from softmachine.engines.fast.bytecode.memory import BytecodeHeap
+from softmachine.engines.fast.codegen.emitter import GeneratedCode
+from softmachine.engines.fast.indexes.arrays import RunArrays
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tokens import Tokens
-from softmachine.support.errors import Place, Remedy, SoftmachineError, SourceError, UsageError
-from softmachine.support.files import reporting, write
+from softmachine.support.errors import FixHint, SoftmachineError, SourceError, SourceLocation, UsageError
+from softmachine.support.files import convert_os_errors, write_file
 from softmachine.support.resources import require_memory
 from softmachine.support.stored_names import present_head
-from softmachine.support.text import many
-from softmachine.support.token_array import BLOCK, Codes, Packed
+from softmachine.support.text import pluralize
+from softmachine.support.token_array import BLOCK_SIZE, CodedSequence, CompressedSequence
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass
@@ -45,7 +45,7 @@ _MAX_HEADER_BYTES = 1 << 24
 _MAX_DIGITS = 30
 
 
-def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps: int | None = None) -> None:
+def require_replaceable(path: Path, run: FastPass | SegmentedPass | None = None, steps: int | None = None) -> None:
     """Raise if a file must not be replaced: not a checkpoint, or one of another model or input, or of a longer run.
 
     Args:
@@ -56,7 +56,7 @@ def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps:
     Raises:
         UsageError: If the file must not be replaced.
     """
-    with reporting(path):
+    with convert_os_errors(path):
         if not path.exists():  # or it is a dangling link
             return
     header = _read_header(path)
@@ -73,8 +73,9 @@ def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps:
         raise UsageError(f"{path} is the checkpoint of a run {what}", hint="choose another name")
     if steps is not None and (before := _header_number(header, "steps")) > steps:
         raise UsageError(
-            f"{path} is the checkpoint of a run of up to {many(before, 'step')}, and this one is of up to {steps:,}",
-            hint=Remedy("to continue that run: {}; or choose another name", checkpoint=None, resume=str(path)),
+            f"{path} is the checkpoint of a run of up to {pluralize(before, 'step')}, and this one is of up to "
+            f"{steps:,}",
+            hint=FixHint("to continue that run: {}; or choose another name", checkpoint=None, resume=str(path)),
         )
 
 
@@ -86,12 +87,12 @@ def _read_header(path: Path) -> dict[str, str]:
             header = json.loads(file.read(length) if length <= _MAX_HEADER_BYTES else b"")
         *blocks, rest = (header[name]["shape"][0] for name in header if name.startswith(("tokens ", "said ")))
         known = {str(key): str(value) for key, value in header["__metadata__"].items()}
-        return known | {"tokens": str(BLOCK * len(blocks) + rest)}
+        return known | {"tokens": str(BLOCK_SIZE * len(blocks) + rest)}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
 
 
-def steps_allowed(path: Path) -> int:
+def saved_step_limit(path: Path) -> int:
     """The step limit of a saved run; 0 if the file does not have one or cannot be read."""
     return _header_number(_read_header(path), "steps")
 
@@ -115,26 +116,26 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int
         SourceError: If the file cannot be written; the run continues in memory.
         UsageError: If another file exists there by now.
     """
-    require_free(path, run)
+    require_replaceable(path, run)
     if _header_number(_read_header(path), "tokens") > (
-        len(run.lasting()) if isinstance(run, SegmentedPass) else run.known
+        len(run.stored_output()) if isinstance(run, SegmentedPass) else run.token_count
     ):
         return  # the file contains this run and more of it
-    less = {"general": run.engine.general, "uneven": run.engine.uneven}
+    less = {"general": run.engine.general_heads, "uneven": run.engine.fractional_heads}
     common = {"model": run.engine.digests[0], "steps": str(steps)} | ({"context": str(context)} if context else {})
     common |= {what: json.dumps(sorted(names)) for what, names in less.items()}
     common |= {"weights": run.engine.identities[0], "input": _prompt_hash(run)}
     if isinstance(run, SegmentedPass):  # the current segment is read again, so its tokens suffice
-        arrays, own = _compress("said", run.lasting()), {"format": SEGMENTS_FORMAT, "prompt": _prompt_hash(run)}
+        arrays, own = _compress("said", run.stored_output()), {"format": SEGMENTS_FORMAT, "prompt": _prompt_hash(run)}
     else:
-        arrays, own = _run_arrays(run), {"format": FORMAT, "prompt": str(run.prompt)}
+        arrays, own = _run_arrays(run), {"format": FORMAT, "prompt": str(run.prompt_length)}
     try:
         content = _encode_file(arrays, {**common, **own, "checksum": _checksum(arrays)})
-        write(Path(os.path.realpath(path)), content, force=True)  # follows a link instead of replacing it
+        write_file(Path(os.path.realpath(path)), content, force=True)  # follows a link instead of replacing it
     except UsageError as problem:
         raise SourceError(
             f"the checkpoint cannot be written: {problem.message}",
-            place=Place(str(path)),
+            place=SourceLocation(str(path)),
             hint="the previous checkpoint, if any, is unchanged",
         ) from None
 
@@ -142,9 +143,9 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int
 def _run_arrays(run: FastPass) -> Arrays:
     """The arrays of a run in one context; of a large model only the tokens, which are read again."""
     with suppress(SoftmachineError, MemoryError):  # the same error recurs in the run
-        run.settle()
-    tokens = _compress("tokens", run.tokens.said(0, run.known))
-    if isinstance(run.memory, TableMemory):
+        run.handle_status()
+    tokens = _compress("tokens", run.tokens.names_between(0, run.token_count))
+    if isinstance(run.memory, BytecodeHeap):
         return tokens
     info = run.info.copy()
     info[status.STATUS] = status.RUNNING
@@ -155,20 +156,20 @@ def _run_arrays(run: FastPass) -> Arrays:
     )
 
 
-def _compress(name: str, codes: Codes[str]) -> Arrays:
+def _compress(name: str, codes: CodedSequence[str]) -> Arrays:
     """A token sequence as numbered, compressed arrays; compression keeps writing a long run fast."""
-    packed: Packed[str] = Packed(codes.names)
-    for part in codes.parts():
+    packed: CompressedSequence[str] = CompressedSequence(codes.names)
+    for part in codes.code_arrays():
         packed.extend(part)
-    return {f"{name} {number}": part for number, part in enumerate(packed.saved())}
+    return {f"{name} {number}": part for number, part in enumerate(packed.arrays_to_save())}
 
 
-def _decompress(name: str, arrays: Arrays, like: FastPass) -> Packed[str]:
+def _decompress(name: str, arrays: Arrays, like: FastPass) -> CompressedSequence[str]:
     """The token sequence stored in such arrays, checked against the model's vocabulary."""
     count = sum(found.startswith(f"{name} ") for found in arrays)
-    packed: Packed[str] = Packed(like.names)
+    packed: CompressedSequence[str] = CompressedSequence(like.names)
     try:
-        packed.load([arrays[f"{name} {number}"] for number in range(count)], len(like.engine.transformer.vocabulary))
+        packed.restore([arrays[f"{name} {number}"] for number in range(count)], len(like.engine.transformer.vocabulary))
     except (ValueError, KeyError):
         raise _RefusedError("does not fit the model") from None
     return packed
@@ -178,7 +179,7 @@ def _prompt_hash(run: FastPass | SegmentedPass) -> str:
     """A hash of the prompt."""
     if isinstance(run, SegmentedPass):
         return hashlib.sha256(json.dumps(run.first_prompt).encode()).hexdigest()
-    return hashlib.sha256(run.tokens.between(0, run.prompt).astype(np.int64).tobytes()).hexdigest()
+    return hashlib.sha256(run.tokens.slice_codes(0, run.prompt_length).astype(np.int64).tobytes()).hexdigest()
 
 
 def _encode_file(arrays: Arrays, header: dict[str, str]) -> Iterator[bytes | memoryview]:
@@ -202,15 +203,15 @@ def _bytes(array: NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
-START_ANEW = "start without --resume"
+RESTART_HINT = "start without --resume"
 
 
 class _RefusedError(Exception):
     """A file is rejected: the reason, and a fix-it hint."""
 
-    def __init__(self, why: str, remedy: Remedy | None = None) -> None:
+    def __init__(self, why: str, remedy: FixHint | None = None) -> None:
         super().__init__(why)
-        self.remedy = remedy or Remedy(START_ANEW, resume=None)
+        self.remedy = remedy or FixHint(RESTART_HINT, resume=None)
 
 
 def load(run: FastPass | SegmentedPass, path: Path, context: int | None = None) -> None:
@@ -223,7 +224,7 @@ def load(run: FastPass | SegmentedPass, path: Path, context: int | None = None) 
 
     Raises:
         SourceError: If the file is missing or damaged, or belongs to another model or prompt.
-        EffortError: If there is not enough memory for it.
+        TooExpensiveError: If there is not enough memory for it.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -240,59 +241,64 @@ def load(run: FastPass | SegmentedPass, path: Path, context: int | None = None) 
         refused = _RefusedError(f"cannot be read: {problem}")
     else:
         return
-    raise SourceError(f"the checkpoint {refused}", place=Place(str(path)), hint=refused.remedy)
+    raise SourceError(f"the checkpoint {refused}", place=SourceLocation(str(path)), hint=refused.remedy)
 
 
 def _restore(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays, context: int | None) -> None:
     known = header.get("format") in (FORMAT, SEGMENTS_FORMAT)
     if not known or header.get("checksum") != _checksum(arrays):
         raise _RefusedError("is damaged, or was not written by softmachine")
-    run.engine.assume_less(*(_heads(run.engine, header.get(what, "[]")) for what in ("general", "uneven")))
+    run.engine.set_assumptions(*(_heads(run.engine, header.get(what, "[]")) for what in ("general", "uneven")))
     segmented = isinstance(run, SegmentedPass)
     if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") not in run.engine.digests:
         before = _header_number(header, "context")
         if context and before not in (0, context):
             raise _RefusedError(
                 f"is of weights built for {before:,} positions, not {context:,}",
-                Remedy(f"to continue with those weights while the run fits: {{}}; or {START_ANEW}", context=before),
+                FixHint(f"to continue with those weights while the run fits: {{}}; or {RESTART_HINT}", context=before),
             )
         raise _RefusedError("is of another model, or of another version of softmachine")
-    prompt = _prompt_hash(run) if isinstance(run, SegmentedPass) else str(run.prompt)
+    prompt = _prompt_hash(run) if isinstance(run, SegmentedPass) else str(run.prompt_length)
     if header.get("prompt") != prompt:
         raise _RefusedError("is of a run on another input")
     if isinstance(run, SegmentedPass):
         _restore_segments(run, arrays)
         return
     tokens = _decompress("tokens", arrays, run)
-    if len(tokens) < max(run.prompt, 1):
+    if len(tokens) < max(run.prompt_length, 1):
         raise _RefusedError("does not fit the model")
-    if not np.array_equal(tokens.between(0, run.prompt), run.tokens.between(0, run.prompt)):
+    if not np.array_equal(tokens.slice_codes(0, run.prompt_length), run.tokens.slice_codes(0, run.prompt_length)):
         raise _RefusedError("is of a run on another input")
-    if isinstance(run.engine.code, Emitted):
-        _restore_arrays(run, Memory(run.engine.code), tokens, arrays)
+    if isinstance(run.engine.code, GeneratedCode):
+        _restore_arrays(run, RunArrays(run.engine.code), tokens, arrays)
     else:  # a large model reads the tokens again
-        run.go_on_from(Tokens.of(tokens, run.engine.code.kinds), len(tokens))
+        run.resume_from(Tokens.from_compressed(tokens, run.engine.code.token_classes), len(tokens))
 
 
 def _restore_segments(run: SegmentedPass, arrays: Arrays) -> None:
     output = _decompress("said", arrays, run.current)
     if len(output):
-        run.go_on_from(output)
+        run.resume_from(output)
 
 
-def _restore_arrays(run: FastPass, memory: Memory, tokens: Packed[str], arrays: Arrays) -> None:
+def _restore_arrays(run: FastPass, memory: RunArrays, tokens: CompressedSequence[str], arrays: Arrays) -> None:
     info, scalars = arrays.get("info"), arrays.get("scalars")
     if info is None or scalars is None or not _is_plausible(memory, len(tokens), info, scalars):
         raise _RefusedError("does not fit the model")
     for storage in memory.code.storages:
         found = [array for name in storage.arrays if (array := arrays.get(f"storage {name}")) is not None]
-        if not storage.fits(found, int(info[status.AT])):
+        if not storage.is_valid(found, int(info[status.POSITION])):
             raise _RefusedError("does not fit the model")
         memory.parts |= zip(storage.arrays, found, strict=True)
     memory.scalars = scalars
-    run.memory, run.tokens, run.info, run.given = memory, Tokens.of(tokens, run.engine.code.kinds), info, len(tokens)
+    run.memory, run.tokens, run.info, run.given_count = (
+        memory,
+        Tokens.from_compressed(tokens, run.engine.code.token_classes),
+        info,
+        len(tokens),
+    )
     run.info[status.STATUS] = status.RUNNING
-    run.first_answer = len(tokens) - 1
+    run.first_output = len(tokens) - 1
 
 
 def _heads(engine: FastEngine, names: str) -> frozenset[str]:
@@ -301,18 +307,18 @@ def _heads(engine: FastEngine, names: str) -> frozenset[str]:
         found = json.loads(names)
     except ValueError:
         found = []
-    plans = engine.code.plans if isinstance(engine.code, Emitted) else ()
+    plans = engine.code.plans if isinstance(engine.code, GeneratedCode) else ()
     known = {plan.head.name for plan in plans}
     present = [present_head(str(name)) for name in found] if isinstance(found, list) else []
     return frozenset(present if known.issuperset(present) else ())
 
 
-def _is_plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:
+def _is_plausible(memory: RunArrays, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:
     """Whether a run of ``count`` tokens can have left these numbers."""
     whole = info.dtype == scalars.dtype == np.int64
     if not whole or info.shape != (5,) or scalars.shape != memory.scalars.shape:
         return False
-    running = 0 <= info[status.AT] <= info[status.KNOWN] == count and info[status.STATUS] == status.RUNNING
+    running = 0 <= info[status.POSITION] <= info[status.TOKEN_COUNT] == count and info[status.STATUS] == status.RUNNING
     return bool(running) and bool((np.abs(scalars.astype(np.float64)) < _SCALAR_LIMIT).all())
 
 

@@ -19,16 +19,16 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from softmachine.support.errors import UsageError
-from softmachine.support.files import make_folder, remove, write
+from softmachine.support.files import make_folder, remove_file, write_file
 
-FOLDER = "softmachine"
-KERNELS = ("store.py", "status.py", "codegen/tail.py", "indexes/*.py", "tables/*.py")
+CACHE_FOLDER_NAME = "softmachine"
+KERNEL_SOURCES = ("store.py", "status.py", "codegen/tail.py", "indexes/*.py", "tables/*.py")
 """The source files that compiled code depends on: this module, and the modules generated code calls."""
-DEEPEST = 20_000
+RECURSION_LIMIT = 20_000
 """Recursion limit during compilation."""
 
 
-def compiled(text: str) -> Callable[..., None]:
+def compile_code(text: str) -> Callable[..., None]:
     """The function ``advance`` of a module's text, as machine code."""
     import numba
 
@@ -39,8 +39,8 @@ def compiled(text: str) -> Callable[..., None]:
 
     if path:
         with suppress(RuntimeError):  # numba finds no folder for its files
-            return _Compiled(numba.njit(cache=True, nogil=True)(_define(text, str(path))), path, anew)
-    return _Compiled(anew(), None, anew)
+            return _CompiledFunction(numba.njit(cache=True, nogil=True)(_define(text, str(path))), path, anew)
+    return _CompiledFunction(anew(), None, anew)
 
 
 def is_compiled(text: str) -> bool:
@@ -58,7 +58,7 @@ def _machine_code(folder: Path, pattern: str) -> Iterator[Path]:
         yield from Path(config.CACHE_DIR).glob(f"*/{pattern}")
 
 
-class _Compiled:
+class _CompiledFunction:
     """Machine code, compiled at the first call; recompiled in memory if the files on disk are damaged.
 
     Args:
@@ -87,7 +87,7 @@ class _Compiled:
                     raise
                 with suppress(OSError):
                     for file in _machine_code(self._path.parent, f"{self._path.stem}.*"):
-                        remove(file)
+                        remove_file(file)
                 self._function = self._again()
                 self._function(*arguments)
         self._works = True
@@ -102,7 +102,7 @@ def _compiler_settings() -> Iterator[None]:
     from numba.core import config
 
     before = sys.getrecursionlimit(), config.LOOP_VECTORIZE
-    sys.setrecursionlimit(max(before[0], DEEPEST))
+    sys.setrecursionlimit(max(before[0], RECURSION_LIMIT))
     config.LOOP_VECTORIZE = 0
     try:
         yield
@@ -111,15 +111,15 @@ def _compiler_settings() -> Iterator[None]:
         config.LOOP_VECTORIZE = before[1]
 
 
-def uncompiled(text: str) -> Callable[..., None]:
+def define_plain(text: str) -> Callable[..., None]:
     """The function ``advance`` as plain Python: slow, but available without compiling."""
     names: dict[str, Any] = {}
     exec(compile(text, "<softmachine>", "exec"), names)
-    function: Callable[..., None] = plain_names(names)["advance"]
+    function: Callable[..., None] = without_numba(names)["advance"]
     return function
 
 
-def plain_names(names: dict[str, Any]) -> dict[str, Any]:
+def without_numba(names: dict[str, Any]) -> dict[str, Any]:
     """The names of a module with every numba function replaced by plain Python, also where called indirectly."""
     copies: dict[int, dict[str, Any]] = {}
 
@@ -158,7 +158,7 @@ def _compilation_inputs() -> str:
     import numpy as np
 
     here = Path(__file__).parent
-    sources = [path.read_text(encoding="utf-8") for name in KERNELS for path in sorted(here.glob(name))]
+    sources = [path.read_text(encoding="utf-8") for name in KERNEL_SOURCES for path in sorted(here.glob(name))]
     return "\0".join([numba.__version__, np.__version__, str(here), *sources])
 
 
@@ -170,7 +170,7 @@ def _write_source(text: str) -> Path | None:
             return None
         path = folder / f"{_file_stem(text)}.py"
         if not path.is_file() or path.is_symlink() or path.read_text(encoding="utf-8") != text:
-            write(path, text, force=True)
+            write_file(path, text, force=True)
     except (OSError, UsageError):
         return None
     return path
@@ -180,7 +180,7 @@ def cache_folder() -> Path | None:
     """The folder for generated code; None if others can write to it."""
     root = os.environ.get("XDG_CACHE_HOME")
     base = Path(root) if root and Path(root).is_absolute() else Path.home() / ".cache"
-    folder = base / FOLDER / "code"
+    folder = base / CACHE_FOLDER_NAME / "code"
     make_folder(folder, mode=0o700)
     for place in (folder, folder / "__pycache__"):
         if place.is_symlink() or (place.exists() and not _is_private(place)):

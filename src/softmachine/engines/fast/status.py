@@ -17,5 +17,5 @@ CODES = {
 Position limit reached, stop token, equal logits, output that is not an input token, overflow; an array that is full or
 whose plan is invalid (plus the storage's number); a mean of integers that is not one (plus the plan's number)."""
 RUNNING, STOPPED, TIE, STRANGER, TOO_LARGE, FULL, REPLAN, UNEVEN = CODES.values()
-AT, KNOWN, STATUS, SAID, BASE = 0, 1, 2, 3, 4
+POSITION, TOKEN_COUNT, STATUS, LAST_OUTPUT, WINDOW_BASE = 0, 1, 2, 3, 4
 """Fields of `info`: next position, known tokens, status, last output, position of the window's first token."""

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.indexes.kernels import PAGE, PAGE_BITS
+from softmachine.engines.fast.indexes.kernels import PAGE_BITS, PAGE_SIZE
 from softmachine.support.resources import require_memory
-from softmachine.support.token_array import BLOCK, Packed, Stretch
+from softmachine.support.token_array import BLOCK_SIZE, CodeView, CompressedSequence
 
 
-class Older:
+class TokenHistory:
     """Pages of positions, starting at position 0.
 
     Args:
@@ -32,41 +32,41 @@ class Older:
     """
 
     def __init__(self, kinds: Array | None, dtype: np.dtype[Any]) -> None:
-        self.kinds = kinds
+        self.classes = kinds
         self.pages: NDArray[np.int64] = np.zeros(64, dtype=np.int64)
         """For each page the offset of its tokens in ``kept``, or -1 minus the representative of a page of one class."""
-        self.kept: Array = np.zeros(PAGE, dtype=dtype)
+        self.page_tokens: Array = np.zeros(PAGE_SIZE, dtype=dtype)
         self._count = self._used = 0
         self._rest: Array = np.zeros(0, dtype=dtype)
 
     @property
-    def seen(self) -> int:
+    def token_count(self) -> int:
         """The number of positions added."""
         return (self._count << PAGE_BITS) + len(self._rest)
 
     @property
     def size(self) -> int:
         """The memory in bytes."""
-        return self._count * self.pages.itemsize + self._used * self.kept.itemsize
+        return self._count * self.pages.itemsize + self._used * self.page_tokens.itemsize
 
-    def answers(self, kinds: Array | None) -> bool:
+    def has_classes(self, kinds: Array | None) -> bool:
         """Whether these equivalence classes are the ones stored."""
-        if kinds is None or self.kinds is None:
+        if kinds is None or self.classes is None:
             return kinds is None
-        return np.array_equal(kinds, self.kinds)
+        return np.array_equal(kinds, self.classes)
 
-    def see(self, begin: int, codes: Array) -> None:
+    def append(self, begin: int, codes: Array) -> None:
         """Add the tokens from a position on, ignoring those already added; a page is stored when it is full."""
-        if self.kinds is None or begin + len(codes) <= self.seen:
+        if self.classes is None or begin + len(codes) <= self.token_count:
             return
-        codes = np.concatenate([self._rest, codes[self.seen - begin :]])
+        codes = np.concatenate([self._rest, codes[self.token_count - begin :]])
         full = len(codes) >> PAGE_BITS
-        found = self._representatives(codes[: full << PAGE_BITS]).reshape(full, PAGE)
+        found = self._representatives(codes[: full << PAGE_BITS]).reshape(full, PAGE_SIZE)
         single = (found == found[:, :1]).all(axis=1)
         several = found[~single]
-        starts = self._used + PAGE * np.arange(len(several), dtype=np.int64)
+        starts = self._used + PAGE_SIZE * np.arange(len(several), dtype=np.int64)
         self._reserve(self._count + full, self._used + several.size)
-        self.kept[self._used : self._used + several.size] = several.reshape(-1)
+        self.page_tokens[self._used : self._used + several.size] = several.reshape(-1)
         pages = -1 - found[:, 0].astype(np.int64)
         pages[~single] = starts
         self.pages[self._count : self._count + full] = pages
@@ -75,26 +75,26 @@ class Older:
 
     def _representatives(self, codes: Array) -> Array:
         """The class representative of each token."""
-        assert self.kinds is not None
+        assert self.classes is not None
         if codes.dtype != np.uint8:
-            return self.kinds[codes]
+            return self.classes[codes]
         table = np.zeros(256, dtype=np.uint8)
-        table[: len(self.kinds)] = self.kinds
+        table[: len(self.classes)] = self.classes
         return np.frombuffer(codes.tobytes().translate(table.tobytes()), dtype=np.uint8)  # 5 × as fast
 
     def _reserve(self, pages: int, tokens: int) -> None:
         if pages > len(self.pages):
             more = np.zeros(pages, dtype=np.int64)
             self.pages = np.concatenate([self.pages, more])
-        if tokens > len(self.kept):
-            require_memory(2 * tokens * self.kept.itemsize, "the index of older tokens")
-            self.kept = np.concatenate([self.kept, np.zeros(tokens, dtype=self.kept.dtype)])
+        if tokens > len(self.page_tokens):
+            require_memory(2 * tokens * self.page_tokens.itemsize, "the index of older tokens")
+            self.page_tokens = np.concatenate([self.page_tokens, np.zeros(tokens, dtype=self.page_tokens.dtype)])
 
 
 Array = NDArray[Any]
-WINDOW = 1 << 23
+MAX_WINDOW_BYTES = 1 << 23
 """Maximum bytes of the window; shorter runs are never compressed."""
-START = 1024
+INITIAL_CAPACITY = 1024
 """Initial capacity in tokens."""
 
 
@@ -107,57 +107,66 @@ class Tokens:
     Args:
         names: The token of each index.
         codes: The initial indices.
-        kinds: Equivalence classes of tokens outside the window, see `Older`.
+        kinds: Equivalence classes of tokens outside the window, see `TokenHistory`.
     """
 
     def __init__(self, names: Sequence[str], codes: Sequence[int] | Array = (), kinds: Array | None = None) -> None:
         self.names = names
-        self.packed: Packed[str] = Packed(names)
+        self.compressed: CompressedSequence[str] = CompressedSequence(names)
         self.dtype = np.dtype(np.uint8 if len(names) <= 256 else np.int32)
-        self.older = Older(kinds, self.dtype)
-        self.most = max(WINDOW // self.dtype.itemsize, 2)
+        self.history = TokenHistory(kinds, self.dtype)
+        self.max_window = max(MAX_WINDOW_BYTES // self.dtype.itemsize, 2)
         self.base = 0
         """The position of the first token in the window."""
-        self.window: Array = np.zeros(max(2 * len(codes), START), dtype=self.dtype)
+        self.window: Array = np.zeros(max(2 * len(codes), INITIAL_CAPACITY), dtype=self.dtype)
         self.window[: len(codes)] = codes
 
     @classmethod
-    def of(cls, packed: Packed[str], kinds: Array | None, older: Older | None = None) -> Tokens:
+    def from_compressed(
+        cls, compressed: CompressedSequence[str], kinds: Array | None, older: TokenHistory | None = None
+    ) -> Tokens:
         """A sequence that continues compressed tokens."""
-        tokens = cls(packed.names)
-        tokens.packed, tokens.base, tokens.window = packed, len(packed), tokens.window[:0]
+        tokens = cls(compressed.names)
+        tokens.compressed, tokens.base, tokens.window = compressed, len(compressed), tokens.window[:0]
         if older is not None:
-            tokens.older = older
+            tokens.history = older
         else:
-            tokens.ask(kinds)
+            tokens.set_classes(kinds)
         return tokens
 
-    def ask(self, kinds: Array | None) -> None:
+    def set_classes(self, kinds: Array | None) -> None:
         """Replace the equivalence classes of older tokens."""
-        self.older = Older(kinds, self.dtype)
-        for part in self.packed.parts():
-            self.older.see(self.older.seen, part)
+        self.history = TokenHistory(kinds, self.dtype)
+        for part in self.compressed.code_arrays():
+            self.history.append(self.history.token_count, part)
 
     def size(self, known: int) -> int:
         """The bytes taken by ``known`` tokens; unused capacity takes none."""
-        return self.packed.size + self.older.size + min(known - self.base, self.window.size) * self.dtype.itemsize
+        return (
+            self.compressed.memory_bytes
+            + self.history.size
+            + min(known - self.base, self.window.size) * self.dtype.itemsize
+        )
 
     def reserve(self, positions: int) -> None:
         """Reserve capacity for this many tokens, up to the window size; memory is committed when it is written."""
-        size = min(positions, self.most)
+        size = min(positions, self.max_window)
         if not self.base and self.window.size < size:
             self._widen_window(size, self.window.size)
 
-    def begin_anew(self, codes: Array) -> None:
+    def replace(self, codes: Array) -> None:
         """Replace all tokens, reusing the window."""
-        if len(self.packed):
-            self.packed, self.older = Packed(self.names), Older(self.older.kinds, self.dtype)
+        if len(self.compressed):
+            self.compressed, self.history = (
+                CompressedSequence(self.names),
+                TokenHistory(self.history.classes, self.dtype),
+            )
         self.base = 0
         if len(codes) >= self.window.size:
             self.window = np.zeros(2 * len(codes), dtype=self.dtype)
         self.window[: len(codes)] = codes
 
-    def frame(self, at: int, last: int, known: int) -> None:
+    def move_window(self, at: int, last: int, known: int) -> None:
         """Move the window so that it covers the positions ``at`` to ``last``.
 
         Args:
@@ -168,15 +177,15 @@ class Tokens:
         end = self.base + self.window.size
         if self.base <= at and last < end:
             return
-        if at < self.base or end <= len(self.packed):
-            self.pack(known)
+        if at < self.base or end <= len(self.compressed):
+            self.compress(known)
             self._load_window(at, last, known)
-        elif last < self.base + self.most:
-            self._widen_window(max(last + 1 - self.base, min(2 * self.window.size, self.most)), known)
+        elif last < self.base + self.max_window:
+            self._widen_window(max(last + 1 - self.base, min(2 * self.window.size, self.max_window)), known)
         else:
-            self.pack(at)
-            base = at // PAGE * PAGE
-            window = np.zeros(max(last + 1 - base, self.most), dtype=self.dtype)  # the old one may be in use
+            self.compress(at)
+            base = at // PAGE_SIZE * PAGE_SIZE
+            window = np.zeros(max(last + 1 - base, self.max_window), dtype=self.dtype)  # the old one may be in use
             window[: known - base] = self.window[base - self.base : known - self.base]
             self.window, self.base = window, base
 
@@ -187,41 +196,41 @@ class Tokens:
 
     def _load_window(self, at: int, last: int, known: int) -> None:
         """Move the window to start at a compressed token; all tokens are compressed."""
-        base, stop = at // PAGE * PAGE, min(known, max(last + 1, at + BLOCK))
+        base, stop = at // PAGE_SIZE * PAGE_SIZE, min(known, max(last + 1, at + BLOCK_SIZE))
         more = last + 1 - stop if stop == known else 0
         window = np.zeros(stop - base + max(more, 0), dtype=self.dtype)
-        window[: stop - base] = self.packed.between(base, stop)
+        window[: stop - base] = self.compressed.slice_codes(base, stop)
         self.window, self.base = window, base
 
-    def pack(self, end: int) -> None:
+    def compress(self, end: int) -> None:
         """Compress the tokens up to a position; those in the window stay there as well."""
-        while (begin := len(self.packed)) < end:
-            codes = self.window[begin - self.base : min(end, begin + BLOCK) - self.base]
-            self.older.see(begin, codes)
-            self.packed.extend(codes)
+        while (begin := len(self.compressed)) < end:
+            codes = self.window[begin - self.base : min(end, begin + BLOCK_SIZE) - self.base]
+            self.history.append(begin, codes)
+            self.compressed.extend(codes)
 
-    def between(self, begin: int, end: int) -> Array:
+    def slice_codes(self, begin: int, end: int) -> Array:
         """The indices of the tokens from ``begin`` up to ``end``."""
         if begin >= self.base and end <= self.base + self.window.size:
             return self.window[begin - self.base : end - self.base]
-        middle = min(max(len(self.packed), begin), end)
-        older: Array = self.packed.between(begin, middle)
+        middle = min(max(len(self.compressed), begin), end)
+        older: Array = self.compressed.slice_codes(begin, middle)
         if middle == end:
             return older
         return np.concatenate([older, self.window[middle - self.base : end - self.base]])
 
-    def said(self, begin: int, end: int) -> Stretch[str]:
+    def names_between(self, begin: int, end: int) -> CodeView[str]:
         """The same as token names."""
-        return Stretch(self, self.names, range(begin, end))
+        return CodeView(self, self.names, range(begin, end))
 
     def __getitem__(self, position: int) -> int:
-        return int(self.between(position, position + 1)[0])
+        return int(self.slice_codes(position, position + 1)[0])
 
-    def put(self, position: int, token: int) -> None:
+    def write(self, position: int, token: int) -> None:
         """Write a token into the window."""
         self.window[position - self.base] = token
 
-    def for_reading(self, count: int, kinds: Array | None) -> Tokens:
+    def read_only_prefix(self, count: int, kinds: Array | None) -> Tokens:
         """The first ``count`` tokens for a read-only pass; the compressed ones are shared."""
-        self.pack(count)
-        return Tokens.of(self.packed, kinds, self.older if self.older.answers(kinds) else None)
+        self.compress(count)
+        return Tokens.from_compressed(self.compressed, kinds, self.history if self.history.has_classes(kinds) else None)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TypeAlias
 
-from softmachine.engines.inputs.row import Judged
+from softmachine.engines.inputs.row import LabelledWord
 from softmachine.support.errors import UsageError
 
-Group: TypeAlias = tuple[Judged, ...]
+WordGroup: TypeAlias = tuple[LabelledWord, ...]
 """A word, or a pair of near misses."""
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Constraints:
     """Constraints on the words of a data set.
 
     Args:
@@ -49,31 +49,33 @@ class Quota:
         wishes: The constraints.
     """
 
-    def __init__(self, count: int, wishes: Wishes) -> None:
-        self.by_verdict = wishes.by_verdict
+    def __init__(self, count: int, constraints: Constraints) -> None:
+        self.by_verdict = constraints.by_verdict
         halves = {"accept": count - count // 2, "reject": count // 2}
-        self.wanted = Counter(halves if self.by_verdict else {"": count})
-        self.room = self.wanted.copy()
-        self.short = Counter({kind: size - ceil(size * wishes.long_traces) for kind, size in self.wanted.items()})
+        self.required = Counter(halves if self.by_verdict else {"": count})
+        self.remaining = self.required.copy()
+        self.remaining_short = Counter(
+            {kind: size - ceil(size * constraints.long_traces) for kind, size in self.required.items()}
+        )
 
     @property
-    def lacking(self) -> list[str]:
+    def unfilled(self) -> list[str]:
         """The verdicts whose quota is not filled."""
-        return [kind for kind, size in self.room.items() if size]
+        return [kind for kind, size in self.remaining.items() if size]
 
-    def takes(self, group: Group) -> bool:
+    def accept(self, group: WordGroup) -> bool:
         """Whether the quota has space for all these words; if so, they are counted."""
         kinds = Counter(map(self._kind, group))
         short = Counter(self._kind(each) for each in group if not each.is_long)
-        if not (kinds <= self.room and short <= self.short):
+        if not (kinds <= self.remaining and short <= self.remaining_short):
             return False
-        self.room.subtract(kinds)
-        self.short.subtract(short)
+        self.remaining.subtract(kinds)
+        self.remaining_short.subtract(short)
         return True
 
-    def only_long(self, verdict: str) -> bool:
+    def needs_long_only(self, verdict: str) -> bool:
         """Whether only words with long traces of this verdict are needed."""
-        return not self.short[verdict if self.by_verdict else ""]
+        return not self.remaining_short[verdict if self.by_verdict else ""]
 
-    def _kind(self, judged: Judged) -> str:
+    def _kind(self, judged: LabelledWord) -> str:
         return judged.verdict if self.by_verdict else ""

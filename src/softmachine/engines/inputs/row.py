@@ -8,18 +8,18 @@ from dataclasses import asdict, dataclass
 
 from softmachine.engines.inputs import Word
 from softmachine.languages.source import Source
-from softmachine.support.errors import Remedy, UsageError
-from softmachine.support.text import many
+from softmachine.support.errors import FixHint, UsageError
+from softmachine.support.text import pluralize
 from softmachine.theorems.codec import Codec, DecoderCodec, Outcome, Prompt, SegmentedCodec
 
-LONG = 10
+MAX_SHORT_TRACE = 10
 """Traces with more tokens count as long."""
-SHOWN = 40
+MAX_SHOWN_CHARACTERS = 40
 """Characters of a word in messages."""
 
 
 @dataclass(frozen=True)
-class Row:
+class DatasetRow:
     """A labelled word of a data set.
 
     Args:
@@ -51,7 +51,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Judged:
+class LabelledWord:
     """A word with the output of the reference interpreter."""
 
     word: Word
@@ -62,7 +62,7 @@ class Judged:
     @property
     def is_long(self) -> bool:
         """Whether the trace is long."""
-        return len(self.trace) > LONG
+        return len(self.trace) > MAX_SHORT_TRACE
 
     @property
     def verdict(self) -> str:
@@ -71,7 +71,7 @@ class Judged:
         return str(self.outcome.verdict)
 
 
-class Judge:
+class Labeller:
     """Labels words with the reference interpreter, in the tokens of a codec.
 
     Args:
@@ -96,9 +96,9 @@ class Judge:
         self.max_steps = max_steps
         self.positions = positions
         self.skip = skip
-        self.left_out: set[Word] = set()
+        self.skipped: set[Word] = set()
 
-    def __call__(self, word: Word) -> Judged | None:
+    def __call__(self, word: Word) -> LabelledWord | None:
         """Label a word; None if it is skipped.
 
         Raises:
@@ -107,18 +107,18 @@ class Judge:
         contexts = self._contexts(word)
         trace = tuple(token for _, output in contexts for token in output)
         self.budget -= len(contexts[0][0].tokens) + len(trace)
-        outcome = self.codec.outcome(word, [token or "" for token in trace])
-        if outcome.halted and self._fits(contexts):
-            return Judged(word, contexts[0][0], trace, outcome)
+        outcome = self.codec.parse_output(word, [token or "" for token in trace])
+        if outcome.has_ended and self._fits(contexts):
+            return LabelledWord(word, contexts[0][0], trace, outcome)
         if not self.skip:
-            raise self._endless(word, outcome)
-        self.left_out.add(word)
+            raise self._unfinished_error(word, outcome)
+        self.skipped.add(word)
         return None
 
-    def row(self, judged: Judged, split: str, near: Judged | None) -> Row:
+    def to_row(self, judged: LabelledWord, split: str, near: LabelledWord | None) -> DatasetRow:
         """Convert a labelled word to a row."""
-        text_of, outcome = self.codec.text_of, judged.outcome
-        return Row(
+        text_of, outcome = self.codec.format_input, judged.outcome
+        return DatasetRow(
             input=text_of(judged.word),
             length=len(judged.word),
             prompt=judged.prompt.tokens,
@@ -141,14 +141,18 @@ class Judge:
             return True
         return all(len(prompt.tokens) + len(output) <= self.positions for prompt, output in contexts)
 
-    def _endless(self, word: Word, outcome: Outcome) -> UsageError:
-        text = self.codec.text_of(word)
-        shown = repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…") if word else "the empty word"
-        if self.positions is not None and (outcome.halted or outcome.steps < self.max_steps):
+    def _unfinished_error(self, word: Word, outcome: Outcome) -> UsageError:
+        text = self.codec.format_input(word)
+        shown = (
+            repr(text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…")
+            if word
+            else "the empty word"
+        )
+        if self.positions is not None and (outcome.has_ended or outcome.steps < self.max_steps):
             limit, more = f"a context of {self.positions:,} positions", "a larger context"
         else:
-            limit, more = many(self.max_steps, "step"), "more steps"
+            limit, more = pluralize(self.max_steps, "step"), "more steps"
         return UsageError(
             f"the run of {self.codec.source.name!r} on {shown} does not end within {limit}",
-            hint=Remedy(f"skip such words with {{}}, or allow {more}", skip_unfinished=True),
+            hint=FixHint(f"skip such words with {{}}, or allow {more}", skip_unfinished=True),
         )

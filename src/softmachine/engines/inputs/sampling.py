@@ -16,15 +16,15 @@ from itertools import groupby
 from random import Random
 
 from softmachine.engines.inputs import Word
-from softmachine.engines.inputs.row import Judged
+from softmachine.engines.inputs.row import LabelledWord
 from softmachine.languages.source import Source
 from softmachine.theorems.codec import Codec
 
-FEW = 4096
+MAX_LISTED_WORDS = 4096
 """Up to this many words of a length are listed and shuffled; of more, words are drawn until half are used."""
 
 
-class Pool:
+class LengthSampler:
     """Samples the words of one length without replacement.
 
     Args:
@@ -43,7 +43,7 @@ class Pool:
 
     def draw(self) -> Word | None:
         """Another word; None if there are no more."""
-        if self._rest is None and (self._size <= FEW or 2 * len(self._drawn) >= self._size):
+        if self._rest is None and (self._size <= MAX_LISTED_WORDS or 2 * len(self._drawn) >= self._size):
             self._rest = [word for word in self.codec.words(self.length) if word not in self._drawn]
             self.chooser.shuffle(self._rest)
         if self._rest is not None:
@@ -54,14 +54,14 @@ class Pool:
         return word
 
 
-class Pools:
+class WordSampler:
     """Samples words without replacement; lengths that have words left are equally likely."""
 
     def __init__(self, codec: Codec[Source], lengths: Sequence[int], chooser: Random) -> None:
         self.codec = codec
         self.chooser = chooser
         self._lengths = list(lengths)
-        self._pools: dict[int, Pool] = {}
+        self._pools: dict[int, LengthSampler] = {}
 
     def draw(self) -> Word | None:
         """Another word; None if there are no more."""
@@ -69,7 +69,7 @@ class Pools:
             place = self.chooser.randrange(len(self._lengths))
             length = self._lengths[place]
             if length not in self._pools:
-                self._pools[length] = Pool(self.codec, length, self.chooser)
+                self._pools[length] = LengthSampler(self.codec, length, self.chooser)
             word = self._pools[length].draw()
             if word is not None:
                 return word
@@ -78,36 +78,36 @@ class Pools:
         return None
 
 
-TRIES = 20
+MAX_TRIES = 20
 """Attempts to choose factors whose repetition gives the required length."""
 
 
-def neighbours(word: Word, alphabet: Sequence[str], lengths: Sequence[int]) -> Iterator[Word]:
+def iterate_neighbours(word: Word, alphabet: Sequence[str], lengths: Sequence[int]) -> Iterator[Word]:
     """Iterate over all words at edit distance 1 (replace, insert, delete) with one of these lengths."""
     if len(word) in lengths:
         for place, old in enumerate(word):
-            yield from (_spliced(word, place, 1, new) for new in alphabet if new != old)
+            yield from (_splice(word, place, 1, new) for new in alphabet if new != old)
     if len(word) + 1 in lengths:
         for place in range(len(word) + 1):  # beside an equal symbol, only after it, to avoid duplicates
-            yield from (_spliced(word, place, 0, new) for new in alphabet if place == 0 or new != word[place - 1])
+            yield from (_splice(word, place, 0, new) for new in alphabet if place == 0 or new != word[place - 1])
     if word and len(word) - 1 in lengths:
         for place in range(len(word)):
             if place == 0 or word[place] != word[place - 1]:
-                yield _spliced(word, place, 1)
+                yield _splice(word, place, 1)
 
 
-def _spliced(word: Word, place: int, gone: int, *new: str) -> Word:
+def _splice(word: Word, place: int, gone: int, *new: str) -> Word:
     return (*word[:place], *new, *word[place + gone :])
 
 
-def relative(word: Word, alphabet: Sequence[str], length: int, chooser: Random) -> Word | None:
+def draw_similar(word: Word, alphabet: Sequence[str], length: int, chooser: Random) -> Word | None:
     """Return a word of a length similar to the given one, or None."""
     if len(word) == length and chooser.random() < 0.5:
-        return _changed(word, alphabet, chooser)
-    return (_stretched if chooser.random() < 0.5 else _pumped)(word, length, chooser)
+        return _change_symbols(word, alphabet, chooser)
+    return (_stretch_runs if chooser.random() < 0.5 else _pump)(word, length, chooser)
 
 
-def _changed(word: Word, alphabet: Sequence[str], chooser: Random) -> Word:
+def _change_symbols(word: Word, alphabet: Sequence[str], chooser: Random) -> Word:
     """Change one symbol, or two to the same symbol, possibly at mirrored positions."""
     symbols, new = list(word), chooser.choice(alphabet)
     for place in [chooser.randrange(len(word)) for _ in range(2)] if word else []:
@@ -118,14 +118,14 @@ def _changed(word: Word, alphabet: Sequence[str], chooser: Random) -> Word:
     return tuple(symbols)
 
 
-def shape(word: Word) -> Word:
+def collapse_runs(word: Word) -> Word:
     """Return the word with each run of equal symbols collapsed to one."""
     return tuple(symbol for symbol, _ in groupby(word))
 
 
-def _stretched(word: Word, length: int, chooser: Random) -> Word | None:
+def _stretch_runs(word: Word, length: int, chooser: Random) -> Word | None:
     """Change the lengths of the runs of equal symbols."""
-    runs = shape(word)
+    runs = collapse_runs(word)
     if not runs or len(runs) > length:
         return None
     cuts = [0, *sorted(chooser.sample(range(1, length), len(runs) - 1)), length]
@@ -133,9 +133,9 @@ def _stretched(word: Word, length: int, chooser: Random) -> Word | None:
     return tuple(symbol for symbol, first, last in parts for _ in range(last - first))
 
 
-def _pumped(word: Word, length: int, chooser: Random) -> Word | None:
+def _pump(word: Word, length: int, chooser: Random) -> Word | None:
     """Repeat two factors of the word equally often, as in the pumping lemma for context-free languages."""
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         a, b, c, d = sorted(chooser.randrange(len(word) + 1) for _ in range(4))
         more, grown = b - a + d - c, length - len(word)
         if more and grown > 0 and grown % more == 0:
@@ -144,11 +144,11 @@ def _pumped(word: Word, length: int, chooser: Random) -> Word | None:
     return None
 
 
-SHAPES, OF_A_SHAPE = 1_000, 100
+MAX_SHAPES, MAX_PER_SHAPE = 1_000, 100
 """Limits of stored shapes per kind of word, and of words per shape."""
 
 
-class Known:
+class LabelledWords:
     """The words labelled up to now."""
 
     def __init__(self) -> None:
@@ -158,19 +158,19 @@ class Known:
         self._kinds: dict[tuple[str, bool], dict[Word, list[Word]]] = defaultdict(dict)
         """Words by (verdict, has a long trace), then by shape."""
 
-    def add(self, judged: Judged) -> None:
+    def add(self, judged: LabelledWord) -> None:
         """Store a word."""
         if judged.word in self.verdicts:
             return
         self.verdicts[judged.word] = judged.verdict
         self.count[judged.verdict] += 1
-        shapes, form = self._kinds[judged.verdict, judged.is_long], shape(judged.word)
-        if len(shapes) < SHAPES or form in shapes:
+        shapes, form = self._kinds[judged.verdict, judged.is_long], collapse_runs(judged.word)
+        if len(shapes) < MAX_SHAPES or form in shapes:
             words = shapes.setdefault(form, [])
-            if len(words) < OF_A_SHAPE:
+            if len(words) < MAX_PER_SHAPE:
                 words.append(judged.word)
 
-    def one(self, verdict: str, chooser: Random, *, long: bool) -> Word | None:
+    def draw(self, verdict: str, chooser: Random, *, long: bool) -> Word | None:
         """Draw a word with a verdict, uniformly over shapes; with a long trace if ``long`` and there are any."""
         lengthy, brief = (list(self._kinds[verdict, is_long].values()) for is_long in (True, False))
         shapes = lengthy if long and lengthy else lengthy + brief

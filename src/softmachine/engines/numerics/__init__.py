@@ -9,15 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from softmachine.engines.numerics.base import Arithmetic, Family, Tensor, UndecidedError, UnrepresentableError
+from softmachine.engines.numerics.base import Arithmetic, ArithmeticFamily, Tensor, UndecidedError, UnrepresentableError
 from softmachine.support.errors import UsageError
-from softmachine.support.plugins import Shelf
+from softmachine.support.plugins import Registry
 from softmachine.support.text import did_you_mean
 
-__all__ = ["SHELF", "Arithmetic", "Family", "Tensor", "UndecidedError", "UnrepresentableError", "arithmetic"]
+__all__ = [
+    "ARITHMETICS",
+    "Arithmetic",
+    "ArithmeticFamily",
+    "Tensor",
+    "UndecidedError",
+    "UnrepresentableError",
+    "find_arithmetic",
+]
 
-SHELF = Shelf(
-    Family,
+ARITHMETICS = Registry(
+    ArithmeticFamily,
     attribute="ARITHMETIC",
     package="softmachine.engines.numerics",
     pattern="*.py",
@@ -40,7 +48,7 @@ ALIASES = {
 """Names that other software has for arithmetics, for hints."""
 
 
-def arithmetic(name: str | Arithmetic) -> Arithmetic:
+def find_arithmetic(name: str | Arithmetic) -> Arithmetic:
     """Return the arithmetic with this name.
 
     "ball:256" has midpoints of 256 bits, "float32:plain" is float32 without error bounds, "fixed:8" is fixed point with
@@ -52,11 +60,11 @@ def arithmetic(name: str | Arithmetic) -> Arithmetic:
     if isinstance(name, Arithmetic):
         return name
     for part in dict.fromkeys(_candidates(name)):
-        family = SHELF.get(part)
+        family = ARITHMETICS.get(part)
         found = family.make(name) if family else None
         if found is not None:
             return found
-    families = sorted(SHELF.all().values(), key=lambda family: family.order)
+    families = sorted(ARITHMETICS.load_by_name().values(), key=lambda family: family.order)
     names = [item for family in families for item in family.names]
     notes = [family.note for family in families if family.note]
     listing = f"choose {', '.join(names)}; {', '.join(notes)}"
@@ -66,6 +74,6 @@ def arithmetic(name: str | Arithmetic) -> Arithmetic:
 def _candidates(name: str) -> Iterator[str]:
     """Return the parts that may define a name: modules that quote it or its prefix, then plug-ins with that prefix."""
     kind = name.partition(":")[0]
-    yield from SHELF.mentioning(f'"{name}"')
-    yield from SHELF.mentioning(f'"{kind}"')
+    yield from ARITHMETICS.modules_containing(f'"{name}"')
+    yield from ARITHMETICS.modules_containing(f'"{kind}"')
     yield kind

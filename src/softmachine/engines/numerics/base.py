@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.support.errors import ConstructionError, Remedy
-from softmachine.transformer.attention import Choice
+from softmachine.support.errors import ConstructionError, FixHint
+from softmachine.transformer.attention import AttentionKind
 
 Array = NDArray[Any]
 """Floats, integers or Python objects, depending on the arithmetic."""
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Index = int | slice | EllipsisType | NDArray[np.intp] | Flags | None
 SparseRows = Sequence[Sequence[tuple[int, Fraction]]]
-Affine = tuple[SparseRows, int, Sequence[Fraction]]
+SparseAffine = tuple[SparseRows, int, Sequence[Fraction]]
 """An affine map: its sparse rows, the number of columns, and the constants."""
 
 
@@ -44,7 +44,7 @@ class Tensor:
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
         return Tensor(self.value[index], None if self.error is None else self.error[index])
 
-    def joined(self, others: Sequence[Tensor], axis: int) -> Tensor:
+    def concat(self, others: Sequence[Tensor], axis: int) -> Tensor:
         """Concatenate this tensor and others along an axis."""
         parts = [self, *others]
         value = np.concatenate([part.value for part in parts], axis)
@@ -54,9 +54,9 @@ class Tensor:
         return Tensor(value, np.concatenate(errors, axis))
 
 
-Map = Callable[[Tensor], Tensor]
+TensorMap = Callable[[Tensor], Tensor]
 """A function of a tensor, compiled for an arithmetic."""
-Sum = Callable[[Tensor, Tensor], Tensor]
+TensorSum = Callable[[Tensor, Tensor], Tensor]
 """A function of two tensors: the first plus a function of the second."""
 
 
@@ -71,8 +71,16 @@ class UndecidedError(Exception):
         reason: The cause, for the message.
     """
 
-    def __init__(self, batch: int, query: int, candidates: Sequence[int], reason: str, *, tie: bool = False) -> None:
-        self.batch, self.query, self.candidates, self.reason, self.tie = batch, query, tuple(candidates), reason, tie
+    def __init__(
+        self, sequence: int, position: int, candidates: Sequence[int], reason: str, *, tie: bool = False
+    ) -> None:
+        self.sequence, self.position, self.candidates, self.reason, self.tie = (
+            sequence,
+            position,
+            tuple(candidates),
+            reason,
+            tie,
+        )
         super().__init__(reason)
 
 
@@ -93,36 +101,36 @@ class Arithmetic(ABC):
     """A number format with the operations of a transformer."""
 
     name: str
-    checks_many = True
+    is_draft_efficient = True
     """Whether verifying a draft of many tokens in one pass is much faster than decoding them one by one."""
-    pace = 1e-7
+    seconds_per_product = 1e-7
     """Upper estimate of the seconds per product of two numbers, overhead included."""
-    bytes = 16
+    bytes_per_number = 16
     """Bytes per number, error bound included."""
-    rounds: ClassVar[bool] = False
+    is_approximate: ClassVar[bool] = False
     """Whether a run continues where rounding determines a comparison, so that it may differ from the source; other
     arithmetics raise :class:`UndecidedError` there."""
-    in_place: ClassVar[bool] = False
+    overwrites_inputs: ClassVar[bool] = False
     """Whether operations overwrite their inputs and share error bounds among sequences: callers must not cache tensors
     between iterations, nor exchange the batch and position axes."""
 
-    def finer(self) -> Iterator[Arithmetic]:
+    def higher_precisions(self) -> Iterator[Arithmetic]:
         """Yield arithmetics of the same family with higher precision, in ascending order."""
         return iter(())
 
     @abstractmethod
-    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+    def convert(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         """Convert a matrix of exact numbers to this arithmetic."""
 
-    def weights(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+    def convert_weights(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         """Convert a matrix of model weights to this arithmetic.
 
         Raises:
             UnrepresentableError: If a weight is not representable and the arithmetic does not round weights.
         """
-        return self.numbers(rows)
+        return self.convert(rows)
 
-    def scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
+    def convert_scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
         """Convert inverse temperatures, one per query, for :meth:`soft`.
 
         Args:
@@ -132,22 +140,22 @@ class Arithmetic(ABC):
         Raises:
             UnrepresentableError: If the weight is not representable and the arithmetic does not round weights.
         """
-        return self.numbers([[scale] for scale in scales])[:, 0]
+        return self.convert([[scale] for scale in scales])[:, 0]
 
     @abstractmethod
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+    def compile_affine(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> TensorMap:
         """Return the affine map x ↦ W x + b of the last axis.
 
         Raises:
             UnrepresentableError: If a weight is not representable and the arithmetic does not round weights.
         """
 
-    def adding(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Sum:
+    def compile_residual_affine(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> TensorSum:
         """Return the map (x, y) ↦ x + W y + b."""
-        there = self.operator(rows, columns, bias)
+        there = self.compile_affine(rows, columns, bias)
         return lambda x, y: self.add(x, there(y))
 
-    def rows(self, matrix: Tensor, indices: NDArray[np.intp]) -> Tensor:
+    def gather_rows(self, matrix: Tensor, indices: NDArray[np.intp]) -> Tensor:
         """Gather rows of a matrix (an embedding lookup): one row per index."""
         return matrix[indices]
 
@@ -163,13 +171,13 @@ class Arithmetic(ABC):
             UndecidedError: If the sign of a step's argument is undecided.
         """
 
-    def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
+    def compile_network(self, first: SparseAffine, steps: Flags, second: SparseAffine) -> TensorMap:
         """Return the feed-forward network x ↦ x + second(activate(first(x))).
 
         Raises:
             UndecidedError: When the network is applied, if the sign of a step's argument is undecided.
         """
-        there, back = self.operator(*first), self.adding(*second)
+        there, back = self.compile_affine(*first), self.compile_residual_affine(*second)
         return lambda x: back(x, self.activate(there(x), steps))
 
     def norm(self, x: Tensor) -> Tensor:
@@ -180,23 +188,27 @@ class Arithmetic(ABC):
             UndecidedError: If it is undecided whether all numbers are 0.
         """
         raise ConstructionError(
-            f"layer norm is not defined in {self.name}", hint=Remedy("use float64, {}, or ball", arithmetic="exact")
+            f"layer norm is not defined in {self.name}", hint=FixHint("use float64, {}, or ball", arithmetic="exact")
         )
 
-    def normalising(self, first: Affine, steps: Flags, second: Affine, norms: Sequence[Sequence[int]]) -> Map:
+    def compile_norm_network(
+        self, first: SparseAffine, steps: Flags, second: SparseAffine, norms: Sequence[Sequence[int]]
+    ) -> TensorMap:
         """Return the feed-forward network in which groups of hidden units are normalised."""
-        there, back = self.operator(*first), self.operator(*second)
+        there, back = self.compile_affine(*first), self.compile_affine(*second)
 
         def feed(x: Tensor) -> Tensor:
             before = there(x)
             hidden = self.activate(before, steps)
             for group in norms:
-                hidden = replaced(hidden, np.array(group), self.norm(before[..., np.array(group)]))
+                hidden = replace_coordinates(hidden, np.array(group), self.norm(before[..., np.array(group)]))
             return self.add(x, back(hidden))
 
         return feed
 
-    def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
+    def select_keys(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: AttentionKind
+    ) -> Flags:
         """Select the keys of maximal score for every query: all of them, the first, or the last.
 
         Args:
@@ -212,18 +224,18 @@ class Arithmetic(ABC):
         if query.shape[-1] == 0 and bias is None:
             chosen = np.broadcast_to(visible, (query.shape[0], query.shape[1], key.shape[1]))
         else:
-            chosen = self.best(query, key, bias, visible)
-        if choice is Choice.AVERAGE:
+            chosen = self.select_best_keys(query, key, bias, visible)
+        if choice is AttentionKind.AVERAGE:
             return chosen
-        flipped = chosen[..., ::-1] if choice is Choice.RIGHTMOST else chosen
+        flipped = chosen[..., ::-1] if choice is AttentionKind.RIGHTMOST else chosen
         first: Flags = flipped & (np.cumsum(flipped, axis=-1) == 1)
-        return first[..., ::-1] if choice is Choice.RIGHTMOST else first
+        return first[..., ::-1] if choice is AttentionKind.RIGHTMOST else first
 
     @abstractmethod
-    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+    def select_best_keys(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         """Return all keys of maximal score for every query; not called if all scores are 0 by construction."""
 
-    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+    def exact_scores(self, query: Tensor, key: Tensor) -> Array | None:
         """Return scores (batch, queries, keys) whose order is exact, or None if the arithmetic cannot guarantee it.
 
         Each score depends only on its query and its key, not on the rest of the batch.
@@ -231,20 +243,22 @@ class Arithmetic(ABC):
         return None
 
     @abstractmethod
-    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
+    def average(self, chosen: Flags, value: Tensor) -> Tensor:
         """Average the chosen values: (batch, queries, keys) and (batch, keys, d) give (batch, queries, d).
 
         The flags may have batch size 1 if they are the same for all sequences.
         """
 
     @abstractmethod
-    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
+    def softmax_attention(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> TensorMap:
         """Return softmax attention as a map of values: means weighted by exp(scale · score), with one scale per query.
 
         Queries and keys may have batch size 1 if they are the same for all sequences.
         """
 
-    def largest(self, x: Tensor) -> NDArray[np.intp]:
+    def argmax(self, x: Tensor) -> NDArray[np.intp]:
         """Return the argmax of the last axis, for every sequence and position.
 
         Raises:
@@ -257,7 +271,7 @@ class Arithmetic(ABC):
         return winner
 
 
-def replaced(x: Tensor, where: NDArray[np.intp], part: Tensor) -> Tensor:
+def replace_coordinates(x: Tensor, where: NDArray[np.intp], part: Tensor) -> Tensor:
     """Return a copy of a tensor with some coordinates of the last axis replaced."""
     value = x.value.copy()
     value[..., where] = part.value
@@ -269,7 +283,7 @@ def replaced(x: Tensor, where: NDArray[np.intp], part: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Family:
+class ArithmeticFamily:
     """The arithmetics that one module defines.
 
     Args:

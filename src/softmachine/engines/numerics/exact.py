@@ -7,20 +7,20 @@ from functools import partial
 import numpy as np
 from flint import fmpq, fmpz
 
-from softmachine.engines.numerics.base import Array, Family, Flags, Map, Tensor
-from softmachine.engines.numerics.python_objects import Objects
-from softmachine.support.errors import ConstructionError, Remedy
-from softmachine.transformer.attention import Choice
+from softmachine.engines.numerics.base import ArithmeticFamily, Array, Flags, Tensor, TensorMap
+from softmachine.engines.numerics.python_objects import FlintArithmetic
+from softmachine.support.errors import ConstructionError, FixHint
+from softmachine.transformer.attention import AttentionKind
 
 _ZERO, _ONE = fmpq(0), fmpq(1)
 
 
-class Exact(Objects):
+class Exact(FlintArithmetic):
     """Rational numbers; comparisons and ties are exact."""
 
     name = "exact"
 
-    def number(self, exact: fmpq) -> fmpq:
+    def convert_number(self, exact: fmpq) -> fmpq:
         return exact
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
@@ -40,12 +40,12 @@ class Exact(Objects):
             if root * root != square:
                 raise ConstructionError(
                     f"a layer norm divides by the square root of {square}, which is not a rational number",
-                    hint=Remedy("use {} or float64", arithmetic="ball"),
+                    hint=FixHint("use {} or float64", arithmetic="ball"),
                 )
             result[index] = row / root
         return Tensor(result)
 
-    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+    def select_best_keys(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         scores = self.scores(query, key, bias)
         chosen = np.zeros(scores.shape, dtype=bool)
         for b, i in np.ndindex(*scores.shape[:2]):
@@ -55,10 +55,12 @@ class Exact(Objects):
                 chosen[b, i, seen] = row == row.max()
         return chosen
 
-    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        return partial(self.mean, self._uniform(query, key, bias, visible))
+    def softmax_attention(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> TensorMap:
+        return partial(self.average, self._uniform(query, key, bias, visible))
 
-    def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
+    def softmax_weights(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
         chosen = self._uniform(query, key, bias, visible)
         counts = np.vectorize(fmpq, otypes=[object])(np.maximum(chosen.sum(axis=-1, keepdims=True), 1))
         shares: Array = np.where(chosen, _ONE / counts, _ZERO)
@@ -70,13 +72,13 @@ class Exact(Objects):
         Raises:
             ConstructionError: If they differ.
         """
-        chosen = self.choose(query, key, bias, visible, Choice.AVERAGE)
+        chosen = self.select_keys(query, key, bias, visible, AttentionKind.AVERAGE)
         if (chosen != visible).any():
             raise ConstructionError(
                 "softmax of different scores is not a rational number, so exact arithmetic cannot compute it",
-                hint=Remedy("use {} or float64, or --attention hard", arithmetic="ball"),
+                hint=FixHint("use {} or float64, or --attention hard", arithmetic="ball"),
             )
         return chosen
 
 
-ARITHMETIC = Family(lambda name: Exact() if name == "exact" else None, ("exact",), order=0)
+ARITHMETIC = ArithmeticFamily(lambda name: Exact() if name == "exact" else None, ("exact",), order=0)

@@ -22,21 +22,21 @@ import numpy as np
 
 from softmachine.engines.numerics.base import (
     Arithmetic,
+    ArithmeticFamily,
     Array,
-    Family,
     Flags,
-    Map,
     SparseRows,
     Tensor,
+    TensorMap,
     UnrepresentableError,
 )
-from softmachine.engines.numerics.fixed_point_array import Grid, least_bits
+from softmachine.engines.numerics.fixed_point_array import FixedPointArrays, min_bits
 from softmachine.support.errors import UsageError
 
-FINEST = 64
+MAX_TRIED_BITS = 64
 
 
-class Fixed(Arithmetic):
+class FixedPointArithmetic(Arithmetic):
     """The numbers F_b.
 
     Args:
@@ -45,138 +45,149 @@ class Fixed(Arithmetic):
         round_weights: Whether weights that are not in F_b are rounded; by default they are rejected.
     """
 
-    rounds = True
+    is_approximate = True
 
     def __init__(self, bits: int, attention_bits: int | None = None, *, round_weights: bool = False) -> None:
-        self.grid = Grid(bits)
-        self.inner = self.grid if attention_bits in (None, bits) else Grid(attention_bits or bits)
-        if self.inner.bits < bits:
+        self.arrays = FixedPointArrays(bits)
+        self.attention_arrays = (
+            self.arrays if attention_bits in (None, bits) else FixedPointArrays(attention_bits or bits)
+        )
+        if self.attention_arrays.bits < bits:
             raise UsageError(
-                f"the precision of attention ({self.inner.bits} bits) is lower than that of its inputs ({bits} bits)",
+                f"the precision of attention ({self.attention_arrays.bits} bits) is lower than that of its inputs "
+                f"({bits} bits)",
                 hint=f"write fixed:{bits}, or fixed:{bits}:B with a B larger than {bits}",
             )
         self.round_weights = round_weights
-        self.name = f"fixed:{bits}" if self.inner is self.grid else f"fixed:{bits}:{self.inner.bits}"
+        self.name = (
+            f"fixed:{bits}" if self.attention_arrays is self.arrays else f"fixed:{bits}:{self.attention_arrays.bits}"
+        )
 
-    def finer(self) -> Iterator[Arithmetic]:
-        """Yield formats with one more bit at a time, up to ``FINEST``."""
-        for bits in range(self.grid.bits + 1, FINEST + 1):
-            yield Fixed(bits, max(bits, self.inner.bits), round_weights=self.round_weights)
+    def higher_precisions(self) -> Iterator[Arithmetic]:
+        """Yield formats with one more bit at a time, up to ``MAX_TRIED_BITS``."""
+        for bits in range(self.arrays.bits + 1, MAX_TRIED_BITS + 1):
+            yield FixedPointArithmetic(bits, max(bits, self.attention_arrays.bits), round_weights=self.round_weights)
 
-    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+    def convert(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         """Round to F_b."""
-        return Tensor(self._units(self.grid, rows))
+        return Tensor(self._units(self.arrays, rows))
 
-    def weights(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+    def convert_weights(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         for row in rows:
             for weight in row:
-                self._check(self.grid, weight)
-        return self.numbers(rows)
+                self._check(self.arrays, weight)
+        return self.convert(rows)
 
-    def scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
+    def convert_scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
         """Convert inverse temperatures to F_b'."""
         for scale in () if feature else scales[:1]:
-            self._check(self.inner, scale)
-        return Tensor(self._units(self.inner, [scales])[0])
+            self._check(self.attention_arrays, scale)
+        return Tensor(self._units(self.attention_arrays, [scales])[0])
 
-    def _units(self, grid: Grid, rows: Sequence[Sequence[Fraction]]) -> Array:
+    def _units(self, grid: FixedPointArrays, rows: Sequence[Sequence[Fraction]]) -> Array:
         value = grid.zeros((len(rows), len(rows[0]) if rows else 0))
         for r, row in enumerate(rows):
-            value[r] = [grid.format.units(number) if number else 0 for number in row]
+            value[r] = [grid.format.round(number) if number else 0 for number in row]
         return value
 
-    def _check(self, grid: Grid, weight: Fraction) -> None:
-        if self.round_weights or grid.format.holds(weight):
+    def _check(self, grid: FixedPointArrays, weight: Fraction) -> None:
+        if self.round_weights or grid.format.contains(weight):
             return
-        bits = least_bits(weight)
+        bits = min_bits(weight)
         reason = f"is not a number of {grid.format}"
         raise UnrepresentableError(
             weight,
             f"{reason}; the smallest precision that has it is {bits}" if bits else f"{reason}, nor of any other F_b",
         )
 
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+    def compile_affine(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> TensorMap:
         """Return the map that computes inner products from left to right, then adds the constants.
 
         Vectorised over rows: step k adds the k-th term of every row that has one, longest rows first.
         """
         for weight in (*(weight for row in rows for _, weight in row), *bias):
-            self._check(self.grid, weight)
+            self._check(self.arrays, weight)
         order = np.array(sorted(range(len(rows)), key=lambda row: -len(rows[row])), dtype=np.intp)
         terms = []
         for k in range(len(rows[order[0]]) if rows else 0):
             there = [rows[row][k] for row in order if len(rows[row]) > k]
-            weights = self._units(self.grid, [[weight for _, weight in there]])[0]
+            weights = self._units(self.arrays, [[weight for _, weight in there]])[0]
             terms.append((order[: len(there)], np.array([column for column, _ in there], dtype=np.intp), weights))
-        constants = self._units(self.grid, [bias])[0]
+        constants = self._units(self.arrays, [bias])[0]
 
         def apply(x: Tensor) -> Tensor:
-            found = self.grid.zeros((*x.shape[:-1], len(rows)))
+            found = self.arrays.zeros((*x.shape[:-1], len(rows)))
             for some, read, weights in terms:
-                found[..., some] = self.grid.add(found[..., some], self.grid.multiply(x.value[..., read], weights))
-            return Tensor(self.grid.add(found, constants))
+                found[..., some] = self.arrays.add(found[..., some], self.arrays.multiply(x.value[..., read], weights))
+            return Tensor(self.arrays.add(found, constants))
 
         return apply
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        return Tensor(self.grid.add(x.value, y.value))
+        return Tensor(self.arrays.add(x.value, y.value))
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         result = np.maximum(x.value, 0)
-        one = np.array(1 << self.grid.bits, dtype=self.grid.dtype)  # NumPy would infer another dtype
+        one = np.array(1 << self.arrays.bits, dtype=self.arrays.dtype)  # NumPy would infer another dtype
         result[..., steps] = np.where(x.value[..., steps] >= 0, one, 0)
         return Tensor(result)
 
     def norm(self, x: Tensor) -> Tensor:
         """Return the sign of a single number; the rounding of longer norms is not specified, so they are rejected."""
-        return Tensor(np.sign(x.value) * (1 << self.grid.bits)) if x.shape[-1] == 1 else super().norm(x)
+        return Tensor(np.sign(x.value) * (1 << self.arrays.bits)) if x.shape[-1] == 1 else super().norm(x)
 
-    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
-        scores = np.where(visible, self._scores(query, key, bias), -self.grid.limit - 1)
+    def select_best_keys(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+        scores = np.where(visible, self._scores(query, key, bias), -self.arrays.limit - 1)
         return np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True)))
 
-    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+    def exact_scores(self, query: Tensor, key: Tensor) -> Array | None:
         """Return the rounded scores, whose order is decisive in F_b."""
         return self._scores(query, key, None)
 
-    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
+    def average(self, chosen: Flags, value: Tensor) -> Tensor:
         """Divide the sum of the chosen values by their number, both in F_b', with one rounding."""
-        numerator = self.inner.chosen(chosen, self.inner.widened(value.value, self.grid.bits))
-        ones = chosen.sum(axis=-1).astype(self.inner.dtype)
-        return Tensor(self._divided(numerator, self.inner.saturated(ones << self.inner.bits)))
+        numerator = self.attention_arrays.masked_sum(chosen, self.attention_arrays.widen(value.value, self.arrays.bits))
+        ones = chosen.sum(axis=-1).astype(self.attention_arrays.dtype)
+        return Tensor(self._divide(numerator, self.attention_arrays.saturate(ones << self.attention_arrays.bits)))
 
-    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
+    def softmax_attention(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> TensorMap:
         """Use weights e_j = exp(scale · (score_j - maximum)) in F_b'; the largest is 1, so the sum is never 0."""
-        inner = self.inner
-        scores = inner.widened(self._scores(query, key, bias), self.grid.bits)
+        inner = self.attention_arrays
+        scores = inner.widen(self._scores(query, key, bias), self.arrays.bits)
         top = np.where(visible, scores, -inner.limit - 1).max(axis=-1, keepdims=True)
         below = np.where(visible, scores - top, 0)
         if (scale.value == scale.value[0]).all():
-            powers = inner.mapped(lambda some: self._powers(some, scale.value[0]), below)
+            powers = inner.map_distinct(lambda some: self._powers(some, scale.value[0]), below)
         else:
             powers = self._powers(below, scale.value[:, None])
-        return partial(self._mix, np.where(visible, powers, 0))
+        return partial(self._weighted_mean, np.where(visible, powers, 0))
 
     def _powers(self, below: Array, scale: Array) -> Array:
         """Return exp(scale · difference)."""
-        return self.inner.exponential(self.inner.multiply(self.inner.saturated(below), scale))
+        return self.attention_arrays.exponential(
+            self.attention_arrays.multiply(self.attention_arrays.saturate(below), scale)
+        )
 
-    def _mix(self, shares: Array, value: Tensor) -> Tensor:
+    def _weighted_mean(self, shares: Array, value: Tensor) -> Tensor:
         """Return Σ e_j v_j / Σ e_j, with sums in F_b' and the quotient rounded once to F_b."""
-        numerator = self.inner.weighted(shares, self.inner.widened(value.value, self.grid.bits))
-        return Tensor(self._divided(numerator, self.inner.total(shares)))
+        numerator = self.attention_arrays.weighted_sum(
+            shares, self.attention_arrays.widen(value.value, self.arrays.bits)
+        )
+        return Tensor(self._divide(numerator, self.attention_arrays.saturating_sum(shares)))
 
     def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
-        scores = self.grid.inner_products(query.value, key.value)
-        return scores if bias is None else self.grid.add(scores, bias.value)
+        scores = self.arrays.inner_products(query.value, key.value)
+        return scores if bias is None else self.arrays.add(scores, bias.value)
 
-    def _divided(self, numerator: Array, denominator: Array) -> Array:
+    def _divide(self, numerator: Array, denominator: Array) -> Array:
         """Return the quotients in F_b; 0 where no key is visible and both sums are 0."""
         some = np.where(denominator == 0, 1, denominator)
-        return self.inner.quotient(numerator, some[..., None], self.grid)
+        return self.attention_arrays.quotient(numerator, some[..., None], self.arrays)
 
 
-def _fixed(name: str) -> Fixed | None:
+def _fixed(name: str) -> FixedPointArithmetic | None:
     kind, _, bits = name.partition(":")
     if kind != "fixed":
         return None
@@ -186,7 +197,7 @@ def _fixed(name: str) -> Fixed | None:
             f"{name!r} does not give the number of bits of fixed point",
             hint="write fixed:8 for 8 integer and 8 fractional bits, fixed:8:20 for 20 of each inside attention",
         )
-    return Fixed(*map(int, parts))
+    return FixedPointArithmetic(*map(int, parts))
 
 
-ARITHMETIC = Family(_fixed, ("fixed:B",), "fixed:8 has 8 integer and 8 fractional bits", order=4)
+ARITHMETIC = ArithmeticFamily(_fixed, ("fixed:B",), "fixed:8 has 8 integer and 8 fractional bits", order=4)

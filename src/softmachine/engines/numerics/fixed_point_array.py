@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 
 from softmachine.engines.numerics.base import Array, Flags
 from softmachine.support.errors import UsageError
-from softmachine.support.jit import machine_code
+from softmachine.support.jit import jit_compile
 
-MOST_BITS = 4096
+MAX_BITS = 4096
 """Largest precision b."""
 
 
 @dataclass(frozen=True)
-class FixedPoint:
+class FixedPointFormat:
     """The numbers F_b.
 
     Args:
@@ -41,10 +41,10 @@ class FixedPoint:
     bits: int
 
     def __post_init__(self) -> None:
-        if not 1 <= self.bits <= MOST_BITS:
+        if not 1 <= self.bits <= MAX_BITS:
             raise UsageError(
                 f"fixed point with {self.bits} bits is not supported",
-                hint=f"choose a precision from 1 to {MOST_BITS:,}",
+                hint=f"choose a precision from 1 to {MAX_BITS:,}",
             )
 
     @property
@@ -62,15 +62,15 @@ class FixedPoint:
         """B_F = 2ᵇ - 2⁻ᵇ."""
         return self.limit * self.unit
 
-    def holds(self, number: Fraction) -> bool:
+    def contains(self, number: Fraction) -> bool:
         """Whether the number is in F_b."""
         return abs(number) <= self.largest and (number.numerator << self.bits) % number.denominator == 0
 
-    def units(self, number: Fraction) -> int:
+    def round(self, number: Fraction) -> int:
         """Round a number to F_b; the result is in units of 2⁻ᵇ."""
-        return self.quotient(number.numerator, number.denominator)
+        return self.round_quotient(number.numerator, number.denominator)
 
-    def quotient(self, numerator: int, denominator: int) -> int:
+    def round_quotient(self, numerator: int, denominator: int) -> int:
         """Round a quotient to F_b; the result is in units of 2⁻ᵇ."""
         scaled, divisor = abs(numerator) << self.bits + 1, abs(denominator)
         size = min((scaled + divisor) // (2 * divisor), self.limit)
@@ -80,7 +80,7 @@ class FixedPoint:
         return f"F_{self.bits}"
 
 
-def least_bits(number: Fraction) -> int | None:
+def min_bits(number: Fraction) -> int | None:
     """Return the smallest b such that F_b contains the number; None if its denominator is not a power of two."""
     fractional = number.denominator.bit_length() - 1
     if number.denominator != 1 << fractional:
@@ -92,13 +92,13 @@ _ONE_WORD, _TWO_WORDS = 15, 31
 """The largest b whose products fit in one word and in two."""
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-_AT_ONCE = 1 << 22
+_MAX_TERMS = 1 << 22
 """Terms of sums that are held in memory at a time."""
-_NARROW = 1 << 16
+_MAX_COUNTED_RANGE = 1 << 16
 """Range of values up to which distinct numbers are found by counting instead of sorting."""
 
 
-class Grid:
+class FixedPointArrays:
     """Arrays over F_b.
 
     Args:
@@ -107,7 +107,7 @@ class Grid:
     """
 
     def __init__(self, bits: int, compiled_from: int = 1 << 20) -> None:
-        self.format = FixedPoint(bits)
+        self.format = FixedPointFormat(bits)
         self.bits = bits
         self.limit = self.format.limit
         self.dtype = np.dtype(np.int64 if bits <= _TWO_WORDS else object)
@@ -118,17 +118,17 @@ class Grid:
         """Return an array of zeros."""
         return np.full(shape, 0, dtype=self.dtype)
 
-    def widened(self, x: Array, bits: int) -> Array:
+    def widen(self, x: Array, bits: int) -> Array:
         """Convert numbers of an F with fewer bits to this one."""
         return x.astype(self.dtype) << (self.bits - bits)
 
-    def saturated(self, x: Array) -> Array:
+    def saturate(self, x: Array) -> Array:
         """Clamp to the largest and smallest number."""
         return np.minimum(np.maximum(x, -self.limit), self.limit)
 
     def add(self, x: Array, y: Array) -> Array:
         """Add elementwise, saturating."""
-        return self.saturated(x + y)
+        return self.saturate(x + y)
 
     def multiply(self, x: Array, y: Array) -> Array:
         """Multiply elementwise, rounding to nearest, ties away from zero."""
@@ -164,7 +164,7 @@ class Grid:
         found = np.full((x.shape[0], x.shape[1], y.shape[1]), 0, dtype=small)
         shifts = [self._exact_shift(x[..., c], y[..., c]) for c in range(x.shape[-1])]
         exact = [shift for shift in shifts if shift is not None]
-        if len(exact) == len(shifts) and self._are_many(found.size * len(shifts)):
+        if len(exact) == len(shifts) and self._use_compiled(found.size * len(shifts)):
             # MERGED
 
             left = (x >> np.array(exact, dtype=np.int64)).astype(small)
@@ -187,36 +187,38 @@ class Grid:
         shift = min(_trailing_zeros(x), self.bits)
         return shift if most <= self.limit and shift + _trailing_zeros(y) >= self.bits else None
 
-    def _are_many(self, terms: int) -> bool:
+    def _use_compiled(self, terms: int) -> bool:
         """Whether a sum of this many terms uses a compiled loop; never for Python integers."""
         return terms >= self.compiled_from and self.dtype != object
 
-    def quotient(self, numerator: Array, denominator: Array, into: Grid) -> Array:
+    def quotient(self, numerator: Array, denominator: Array, into: FixedPointArrays) -> Array:
         """Divide elementwise, rounding once, to the format ``into``."""
         if 2 * self.bits + into.bits + 2 <= 63:
             scaled, divisor = np.abs(numerator) << into.bits + 1, np.abs(denominator)
             size = np.minimum((scaled + divisor) // (2 * divisor), into.limit)
             return np.asarray(np.where((numerator < 0) ^ (denominator < 0), -size, size), dtype=into.dtype)
         pairs = np.broadcast(numerator, denominator)
-        found = [into.format.quotient(int(n), int(d)) for n, d in pairs]
+        found = [into.format.round_quotient(int(n), int(d)) for n, d in pairs]
         return np.array(found, dtype=into.dtype).reshape(pairs.shape)
 
-    def mapped(self, function: Callable[[Array], Array], x: Array) -> Array:
+    def map_distinct(self, function: Callable[[Array], Array], x: Array) -> Array:
         """Apply a function elementwise, evaluating it once per distinct number."""
         distinct, inverse = _distinct(x)
         return np.asarray(function(distinct.astype(self.dtype, copy=False))[inverse].reshape(x.shape))
 
     def exponential(self, x: Array) -> Array:
         """Return the exponentials, elementwise."""
-        return self.mapped(lambda some: np.array([self.power(int(units)) for units in some], dtype=self.dtype), x)
+        return self.map_distinct(
+            lambda some: np.array([self.exponential_of(int(units)) for units in some], dtype=self.dtype), x
+        )
 
-    def power(self, units: int) -> int:
+    def exponential_of(self, units: int) -> int:
         """Return the exponential of one number; e^x is irrational for x ≠ 0, so some precision decides the rounding."""
         if units not in self._powers:
-            self._powers[units] = self.limit if units >= self.bits << self.bits else self._nearest_power(units)
+            self._powers[units] = self.limit if units >= self.bits << self.bits else self._round_exponential(units)
         return self._powers[units]
 
-    def _nearest_power(self, units: int) -> int:
+    def _round_exponential(self, units: int) -> int:
         if units == 0:
             return 1 << self.bits
         precision = 2 * self.bits + 32
@@ -228,13 +230,13 @@ class Grid:
                 return min(int(floor), self.limit)
             precision *= 2
 
-    def total(self, x: Array) -> Array:
+    def saturating_sum(self, x: Array) -> Array:
         """Sum along the last axis from left to right, saturating after each addition."""
         sizes = np.abs(x).sum(axis=-1) if self.dtype == object else np.abs(x).astype(np.float64).sum(axis=-1)
         if (sizes * 1.000001 <= self.limit if self.dtype != object else sizes <= self.limit).all():
             return np.asarray(x.sum(axis=-1), dtype=self.dtype)
         found = self.zeros(x.shape[:-1])
-        if self._are_many(x.size):
+        if self._use_compiled(x.size):
             # MERGED
 
             add_rows(np.ascontiguousarray(x.reshape(-1, x.shape[-1])), self.limit, found.reshape(-1))
@@ -243,7 +245,7 @@ class Grid:
             found = self.add(found, x[..., k])
         return found
 
-    def weighted(self, weights: Array, values: Array) -> Array:
+    def weighted_sum(self, weights: Array, values: Array) -> Array:
         """Return Σ_k weights[b, q, k] · values[b, k, d], summed from left to right, as (b, q, d).
 
         Terms of weight 0 are skipped. Weights may have batch size 1.
@@ -254,15 +256,15 @@ class Grid:
         places = np.argsort(~counted, axis=-1, kind="stable")[..., :most]
         weights = np.take_along_axis(weights, places, axis=-1)
         found = self.zeros((batch, queries, width))
-        piece = max(1, _AT_ONCE // max(1, batch * queries * width))
+        piece = max(1, _MAX_TERMS // max(1, batch * queries * width))
         for start in range(0, most, piece):
             part = slice(start, start + piece)
             there = values[np.arange(batch)[:, None, None], places[..., part]].swapaxes(-1, -2)
             products = self.multiply(weights[:, :, None, part], there)
-            found = self.total(np.concatenate([found[..., None], products], axis=-1))
+            found = self.saturating_sum(np.concatenate([found[..., None], products], axis=-1))
         return found
 
-    def chosen(self, flags: Flags, values: Array) -> Array:
+    def masked_sum(self, flags: Flags, values: Array) -> Array:
         """Sum the chosen values from left to right: (b, q, k) and (b, k, d) give (b, q, d)."""
         (queries, keys), (batch, _, width) = flags.shape[1:], values.shape
         if self.dtype != object:
@@ -271,11 +273,11 @@ class Grid:
             if most < min(self.limit, 1 << 53):
                 return np.rint(flags.astype(np.float64) @ values.astype(np.float64)).astype(np.int64)
         found = self.zeros((batch, queries, width))
-        piece = max(1, _AT_ONCE // max(1, batch * queries * width))
+        piece = max(1, _MAX_TERMS // max(1, batch * queries * width))
         for start in range(0, keys, piece):
             part = slice(start, start + piece)
             terms = np.where(flags[:, :, None, part], values[:, None, part].swapaxes(-1, -2), 0)
-            found = self.total(np.concatenate([found[..., None], terms], axis=-1))
+            found = self.saturating_sum(np.concatenate([found[..., None], terms], axis=-1))
         return found
 
 
@@ -288,7 +290,7 @@ def _trailing_zeros(x: Array) -> int:
 def _distinct(x: Array) -> tuple[Array, NDArray[np.intp]]:
     """Return the distinct numbers of an array, and the index of each element among them."""
     lowest = int(x.min(initial=0))
-    if x.dtype != object and int(x.max(initial=0)) - lowest < _NARROW:
+    if x.dtype != object and int(x.max(initial=0)) - lowest < _MAX_COUNTED_RANGE:
         counts = np.bincount(x.reshape(-1) - lowest)
         return np.flatnonzero(counts) + lowest, (np.cumsum(counts > 0) - 1)[x.reshape(-1) - lowest]
     if x.dtype != object:
@@ -299,7 +301,7 @@ def _distinct(x: Array) -> tuple[Array, NDArray[np.intp]]:
     return np.array(list(places), dtype=object), inverse
 
 
-@machine_code
+@jit_compile
 def add_products(left: Array, right: Array, limit: int, found: Array) -> None:
     """Add Σ_d left[b, q, d] · right[b, d, k] to found[b, q, k], d from left to right; no product exceeds the limit.
 
@@ -317,7 +319,7 @@ def add_products(left: Array, right: Array, limit: int, found: Array) -> None:
                     sums[k] = max(least, min(most, total))
 
 
-@machine_code
+@jit_compile
 def add_rows(rows: Array, limit: int, found: Array) -> None:
     """Add Σ_k rows[r, k] to found[r], k from left to right."""
     for r in range(rows.shape[0]):

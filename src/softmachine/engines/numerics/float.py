@@ -18,30 +18,45 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softmachine.engines.numerics.base import (
-    Affine,
     Arithmetic,
+    ArithmeticFamily,
     Array,
-    Family,
     Flags,
     Floats,
-    Map,
+    SparseAffine,
     SparseRows,
-    Sum,
     Tensor,
+    TensorMap,
+    TensorSum,
     UndecidedError,
-    replaced,
+    replace_coordinates,
 )
-from softmachine.engines.numerics.float_affine import FLOOR, SLACK, FloatOperator, floored, of_map, of_quotient, of_sum
-from softmachine.engines.numerics.float_mlp import FloatNetwork, Place
-from softmachine.engines.numerics.float_scores import Contest, FloatScores, decide, products
-from softmachine.engines.numerics.float_softmax import FloatShares, Near, exponentials, exponents, nearest, well_known
-from softmachine.support.errors import PrecisionError, Remedy
+from softmachine.engines.numerics.float_affine import (
+    MIN_ERROR,
+    ROUNDING_SLACK,
+    FloatAffine,
+    bound_map_rounding,
+    bound_quotient_rounding,
+    bound_sum_rounding,
+    raise_to_min_error,
+)
+from softmachine.engines.numerics.float_mlp import FloatMlp, MlpActivations
+from softmachine.engines.numerics.float_scores import ArgmaxCandidates, ScoresWithBounds, compute_scores, decide_exactly
+from softmachine.engines.numerics.float_softmax import (
+    KeptKeys,
+    SoftmaxWeights,
+    can_prune,
+    exponentiate,
+    prune_negligible_keys,
+    scaled_exponents,
+)
+from softmachine.support.errors import FixHint, PrecisionError
 
 _ROUNDED = 2.0**-52
 """Upper bound of the relative error of one float64 operation."""
-_MOST_PLACES = 4096
+_MAX_CHUNK_POSITIONS = 4096
 """Positions per chunk of the correlated error bound, to limit memory."""
-_MOST_SCORES = 2**17
+_MAX_CHUNK_SCORES = 2**17
 """Scores per chunk of a softmax, to stay in the processor cache."""
 
 
@@ -57,16 +72,16 @@ class Float(Arithmetic):
         self.dtype = np.dtype(name)
         self.digits = np.finfo(self.dtype).nmant + 1
         self.roundoff = 2.0**-self.digits
-        self.most = float(np.finfo(self.dtype).max)
-        self.least = float(np.finfo(self.dtype).smallest_normal)
+        self.max_value = float(np.finfo(self.dtype).max)
+        self.min_normal = float(np.finfo(self.dtype).smallest_normal)
         self._rounded = lru_cache(maxsize=1 << 14)(self._nearest)
 
     @property
-    def negligible(self) -> float:
+    def negligible_weight(self) -> float:
         """Smaller attention weights count as zero; even the sum of many is far below one rounding error."""
-        return max(self.least, 2.0**-144)
+        return max(self.min_normal, 2.0**-144)
 
-    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+    def convert(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         shape = (len(rows), len(rows[0]) if rows else 0)
         pairs = [self._rounded(*number.as_integer_ratio()) for row in rows for number in row]
         value, error = np.array(pairs, dtype=np.float64).reshape(*shape, 2).transpose(2, 0, 1)
@@ -78,16 +93,16 @@ class Float(Arithmetic):
             nearest = over / under
         except OverflowError:
             nearest = math.inf
-        if abs(nearest) > self.most:  # the cast may still round it down to the largest number
+        if abs(nearest) > self.max_value:  # the cast may still round it down to the largest number
             with np.errstate(over="ignore"):
                 self._check_finite(self.dtype.type(nearest))
         value = self.dtype.type(nearest)
-        return value, distance(value, over, under)
+        return value, bound_distance(value, over, under)
 
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+    def compile_affine(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> TensorMap:
         return partial(self.apply, self._operator((rows, columns, bias)))
 
-    def _operator(self, affine: Affine) -> FloatOperator:
+    def _operator(self, affine: SparseAffine) -> FloatAffine:
         rows, _, bias = affine
         used = sorted({c for row in rows for c, _ in row})
         place = {c: k for k, c in enumerate(used)}
@@ -96,21 +111,21 @@ class Float(Arithmetic):
             for c, exact in row:
                 weight[r, place[c]], weight_error[r, place[c]] = self._rounded(*exact.as_integer_ratio())
         columns_read = np.array(used, dtype=np.intp)
-        return FloatOperator.of(columns_read, Tensor(weight, weight_error), self.numbers([bias])[0], self.digits)
+        return FloatAffine.prepare(columns_read, Tensor(weight, weight_error), self.convert([bias])[0], self.digits)
 
-    def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
+    def apply(self, operator: FloatAffine, x: Tensor) -> Tensor:
         """Apply an affine map to the last axis."""
         assert x.error is not None
         read, inherited = x.value[..., operator.columns], x.error[..., operator.columns]
         value = read @ operator.weight + operator.bias
         size = np.abs(read).astype(np.float64, copy=False)
         whole = bool((size == np.rint(size)).all())
-        if whole and operator.exact and not inherited.any() and operator.keeps(size):
+        if whole and operator.is_exact and not inherited.any() and operator.is_exact_for(size):
             return Tensor(value, np.zeros(value.shape))
         total = size @ operator.absolute + operator.absolute_bias
-        error = operator.inherited(inherited)
+        error = operator.propagate_error(inherited)
         if not (whole and (total < operator.exact_to).all()):
-            error += of_map(operator, size, total, read, value, self.least)
+            error += bound_map_rounding(operator, size, total, read, value, self.min_normal)
         if operator.weight_error is not None:
             error += (size + inherited) @ operator.weight_error
         if operator.bias_error is not None:
@@ -130,9 +145,9 @@ class Float(Arithmetic):
         assert x.error is not None
         self._check_finite(x.value.min(initial=0))  # ReLU hides NaN and -∞, and keeps +∞
         value, error = np.maximum(x.value, 0), x.error.copy()
-        error[x.value + x.error * SLACK <= 0] = 0
+        error[x.value + x.error * ROUNDING_SLACK <= 0] = 0
         if steps.any():
-            part, doubt = x.value[..., steps], x.error[..., steps] * SLACK
+            part, doubt = x.value[..., steps], x.error[..., steps] * ROUNDING_SLACK
             unclear = ~(np.abs(part) > doubt) & (doubt != 0)
             if unclear.any():
                 b, i, _ = np.argwhere(unclear)[0]
@@ -147,7 +162,7 @@ class Float(Arithmetic):
         """
         assert x.error is not None
         if x.shape[-1] == 1:
-            doubt = x.error * SLACK
+            doubt = x.error * ROUNDING_SLACK
             unclear = ~(np.abs(x.value) > doubt) & (doubt != 0)
             if unclear.any():
                 b, i, _ = np.argwhere(unclear)[0]
@@ -156,32 +171,32 @@ class Float(Arithmetic):
         if self.name != "float64":
             return super().norm(x)
         root = np.sqrt(np.mean(x.value * x.value, axis=-1, keepdims=True))
-        shift = np.max(x.error, axis=-1, keepdims=True) * SLACK
+        shift = np.max(x.error, axis=-1, keepdims=True) * ROUNDING_SLACK
         unclear = ~(root * (1 - _ROUNDED) > 2 * shift) & ((shift > 0) | (root > 0))
         if unclear.any():
             b, i, _ = np.argwhere(unclear)[0]
             raise UndecidedError(int(b), int(i), [], "the layer norm of numbers near 0 is undecided")
         safe = np.where(root > 0, root, 1.0)
         value = x.value / safe
-        error = (x.error + np.abs(value) * shift) / (safe - shift) * SLACK
+        error = (x.error + np.abs(value) * shift) / (safe - shift) * ROUNDING_SLACK
         return Tensor(value, error + np.abs(value) * (x.shape[-1] + 8) * _ROUNDED)
 
-    def adding(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Sum:
-        written, second = self._writing((rows, columns, bias))
-        return lambda x, y: replaced(x, written, self.add(x[..., written], self.apply(second, y)))
+    def compile_residual_affine(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> TensorSum:
+        written, second = self._prepare_written((rows, columns, bias))
+        return lambda x, y: replace_coordinates(x, written, self.add(x[..., written], self.apply(second, y)))
 
-    def _writing(self, affine: Affine) -> tuple[NDArray[np.intp], FloatOperator]:
+    def _prepare_written(self, affine: SparseAffine) -> tuple[NDArray[np.intp], FloatAffine]:
         """Return the nonzero rows of a map, and the map restricted to them."""
         rows, columns, bias = affine
         written = [r for r, row in enumerate(rows) if row or bias[r]]
         part = [rows[r] for r in written], columns, [bias[r] for r in written]
         return np.array(written, dtype=np.intp), self._operator(part)
 
-    def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
-        written, back = self._writing(second)
-        return partial(self._feed, FloatNetwork.of(self._operator(first), steps, back, written))
+    def compile_network(self, first: SparseAffine, steps: Flags, second: SparseAffine) -> TensorMap:
+        written, back = self._prepare_written(second)
+        return partial(self._feed_forward, FloatMlp.prepare(self._operator(first), steps, back, written))
 
-    def _feed(self, network: FloatNetwork, x: Tensor) -> Tensor:
+    def _feed_forward(self, network: FloatMlp, x: Tensor) -> Tensor:
         before = self.apply(network.first, x)
         hidden = self.activate(before, network.steps)
         added = self.apply(network.second, hidden)
@@ -189,36 +204,36 @@ class Float(Arithmetic):
         assert x.error is not None
         assert result.error is not None
         batch, positions = np.nonzero(x.error[..., network.cancelling].any(axis=-1))
-        for start in range(0, len(batch), _MOST_PLACES):
-            some = (batch[start : start + _MOST_PLACES], positions[start : start + _MOST_PLACES])
-            at = Place(*(part[some] for part in (x, before, hidden, added, result)))
+        for start in range(0, len(batch), _MAX_CHUNK_POSITIONS):
+            some = (batch[start : start + _MAX_CHUNK_POSITIONS], positions[start : start + _MAX_CHUNK_POSITIONS])
+            at = MlpActivations(*(part[some] for part in (x, before, hidden, added, result)))
             where = (some[0][:, None], some[1][:, None], network.gaining)
-            result.error[where] = np.minimum(result.error[where], network.correlated(at))
-        return replaced(x, network.written, result)
+            result.error[where] = np.minimum(result.error[where], network.bound_correlated_error(at))
+        return replace_coordinates(x, network.written, result)
 
-    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+    def select_best_keys(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         scores = self._scores(query, key, bias)
         possible = scores.candidates(visible)
-        for b, i in scores.unsure(possible):
+        for b, i in scores.undecided_queries(possible):
             keys = np.flatnonzero(possible[b, i])
             if bias is None and _equal_rows(key[b, keys]):
                 continue
-            assert scores.doubt is not None
-            self._check_finite(scores.doubt[b, i, keys])
-            contest = Contest(query[b, i], key[b, keys], None if bias is None else bias[i, keys])
-            outcome = decide(contest, self.dtype)
+            assert scores.error_bound is not None
+            self._check_finite(scores.error_bound[b, i, keys])
+            contest = ArgmaxCandidates(query[b, i], key[b, keys], None if bias is None else bias[i, keys])
+            outcome = decide_exactly(contest, self.dtype)
             if isinstance(outcome, str):
                 raise UndecidedError(int(b), int(i), keys.tolist(), f"{self.name} {outcome}")
             possible[b, i] = False
             possible[b, i, keys[outcome]] = True
         return possible
 
-    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+    def exact_scores(self, query: Tensor, key: Tensor) -> Array | None:
         """Return the scores if they are exact, as sums of integers within the format's precision are."""
         scores = self._scores(query, key, None)
-        return scores.value if scores.doubt is None else None
+        return scores.value if scores.error_bound is None else None
 
-    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
+    def average(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1)
         if (counts == 1).all():
             return value[np.arange(value.shape[0])[:, None], chosen.argmax(axis=-1)]
@@ -226,60 +241,66 @@ class Float(Arithmetic):
         weights = chosen.astype(np.float64)
         numerator = chosen.astype(self.dtype) @ value.value
         mean = numerator / some.astype(self.dtype)
-        error = of_sum(weights, some, np.abs(value.value).astype(np.float64), self.digits)
+        error = bound_sum_rounding(weights, some, np.abs(value.value).astype(np.float64), self.digits)
         if value.error is not None and value.error.any():
             error = error + weights @ value.error
-        moved = of_quotient(numerator, some, mean, self.roundoff, self.least)
-        return Tensor(mean, floored(error) / some + moved)
+        moved = bound_quotient_rounding(numerator, some, mean, self.roundoff, self.min_normal)
+        return Tensor(mean, raise_to_min_error(error) / some + moved)
 
-    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
+    def softmax_attention(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> TensorMap:
         """Compute softmax attention in chunks of sequences that fit the cache; without scores, the mean of all keys."""
         if query.shape[-1] == 0 and bias is None:
-            return partial(self.mean, visible[None])
-        together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
+            return partial(self.average, visible[None])
+        together = max(1, _MAX_CHUNK_SCORES // max(1, query.shape[1] * key.shape[1]))
         blocks = [slice(start, start + together) for start in range(0, query.shape[0], together)]
-        return partial(self._mix, [self._shares(query[block], key[block], bias, visible, scale) for block in blocks])
+        return partial(
+            self._mix, [self._softmax_weights(query[block], key[block], bias, visible, scale) for block in blocks]
+        )
 
-    def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
+    def _softmax_weights(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> SoftmaxWeights:
         """Return the attention weights; of one sequence, only of non-negligible keys, if these are a minority."""
-        score, near = products(query, key, bias), None
-        if well_known(query, key, bias, scale, self.digits):
-            near = nearest(score, visible, scale, self.negligible)
+        score, near = compute_scores(query, key, bias), None
+        if can_prune(query, key, bias, scale, self.digits):
+            near = prune_negligible_keys(score, visible, scale, self.negligible_weight)
         if near is not None:
             key, bias = key[:, near.keys], None if bias is None else bias[:, near.keys]
             score, visible = score[..., near.keys], visible[:, near.keys]
-        return self._bounded(self._scores(query, key, bias, known=score), query, key, bias, visible, scale, near)
+        return self._bound_weights(self._scores(query, key, bias, known=score), query, key, bias, visible, scale, near)
 
-    def _bounded(
+    def _bound_weights(
         self,
-        scores: FloatScores,
+        scores: ScoresWithBounds,
         query: Tensor,
         key: Tensor,
         bias: Tensor | None,
         visible: Flags,
         scale: Tensor,
-        near: Near | None,
-    ) -> FloatShares:
+        near: KeptKeys | None,
+    ) -> SoftmaxWeights:
         """Return attention weights with bounds, from the errors of score differences to the largest score."""
         assert scale.error is not None
         factor = scale.value[:, None].astype(np.float64)
-        exponent, top, largest = exponents(scores.value, visible, scale)
-        if not scores.largest * np.abs(factor).max(initial=0) <= self.most / 2:
+        exponent, top, largest = scaled_exponents(scores.value, visible, scale)
+        if not scores.largest * np.abs(factor).max(initial=0) <= self.max_value / 2:
             self._check_finite(np.abs(scores.value * factor).max(initial=0))
         doubt = self._exponent_doubt(scores, largest, factor)
-        inherited = scores.beside(top, query, key, bias)
+        inherited = scores.bound_differences(top, query, key, bias)
         if inherited is not None:
             doubt += inherited * (np.abs(factor) + scale.error[:, None])
         if scale.error.any():
             doubt += np.abs(scores.value - largest) * scale.error[:, None]
         # Keys whose weight is certainly negligible.
-        np.copyto(doubt, 0, where=~(exponent + doubt >= math.log(self.negligible)))
+        np.copyto(doubt, 0, where=~(exponent + doubt >= math.log(self.negligible_weight)))
         np.put_along_axis(doubt, top[..., None], 0, -1)
-        weight = exponentials(exponent, self.negligible)
+        weight = exponentiate(exponent, self.negligible_weight)
         stored = weight.astype(self.dtype, copy=False).astype(np.float64, copy=False)
-        return FloatShares.of(stored, doubt, visible, self.negligible, near)
+        return SoftmaxWeights.of(stored, doubt, visible, self.negligible_weight, near)
 
-    def _exponent_doubt(self, scores: FloatScores, largest: Floats, factor: Floats) -> Floats:
+    def _exponent_doubt(self, scores: ScoresWithBounds, largest: Floats, factor: Floats) -> Floats:
         """Bound the rounding error of scaled scores minus the largest, and of their exponentials.
 
         Scaling by powers of two does not round, and equal exact scores have difference 0.
@@ -296,19 +317,19 @@ class Float(Arithmetic):
             np.copyto(doubt, 0, where=scores.value == largest)
         return doubt
 
-    def _mix(self, shares: list[FloatShares], value: Tensor) -> Tensor:
+    def _mix(self, shares: list[SoftmaxWeights], value: Tensor) -> Tensor:
         if len(shares) == 1:
-            return self._mixed(shares[0], value)
-        ends = [0, *accumulate(len(block.share) for block in shares)]
+            return self._weighted_mean(shares[0], value)
+        ends = [0, *accumulate(len(block.weight) for block in shares)]
         pairs = zip(shares, pairwise(ends), strict=True)
-        parts = [self._mixed(block, value[start:end]) for block, (start, end) in pairs]
+        parts = [self._weighted_mean(block, value[start:end]) for block, (start, end) in pairs]
         return Tensor(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "error")))
 
-    def _mixed(self, shares: FloatShares, value: Tensor) -> Tensor:
-        result, moved = self.weighted(shares.of_all, value)
-        return Tensor(result, shares.error(value) + moved)
+    def _weighted_mean(self, shares: SoftmaxWeights, value: Tensor) -> Tensor:
+        result, moved = self.weighted_mean(shares.over_all_keys, value)
+        return Tensor(result, shares.bound_mean_error(value) + moved)
 
-    def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
+    def weighted_mean(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
         """Return the weighted mean, and its error beyond a few float64 roundings.
 
         In formats smaller than float64 the error is measured by recomputing the mean in float64.
@@ -318,12 +339,12 @@ class Float(Arithmetic):
         result = (share.astype(self.dtype) @ value.value).astype(self.dtype)
         return result, np.abs(result - share @ value.value.astype(np.float64))
 
-    def largest(self, x: Tensor) -> NDArray[np.intp]:
+    def argmax(self, x: Tensor) -> NDArray[np.intp]:
         assert x.error is not None
         self._check_finite(x.value)
         winner: NDArray[np.intp] = x.value.argmax(axis=-1)
         at = winner[..., None]
-        error = x.error * SLACK
+        error = x.error * ROUNDING_SLACK
         rivals = ~(x.value + error < np.take_along_axis(x.value - error, at, -1))
         np.put_along_axis(rivals, at, np.zeros_like(at, dtype=bool), -1)
         if rivals.any():
@@ -334,26 +355,28 @@ class Float(Arithmetic):
             raise UndecidedError(int(b), int(i), candidates, reason, tie=tie)
         return winner
 
-    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None, *, known: Floats | None = None) -> FloatScores:
+    def _scores(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, *, known: Floats | None = None
+    ) -> ScoresWithBounds:
         """Return scores with error bounds for comparisons; for ``known`` scores, with bounds of their differences."""
         compared = known is None
-        scores = FloatScores.of(query, key, bias, self.digits, self.least, compared=compared, known=known)
+        scores = ScoresWithBounds.of(query, key, bias, self.digits, self.min_normal, compared=compared, known=known)
         self._check_finite(scores.largest)
         return scores
 
     def _check_finite(self, numbers: ArrayLike) -> None:
         """Require that all numbers are in the range of the format."""
-        if not np.all(np.abs(numbers) <= self.most):
+        if not np.all(np.abs(numbers) <= self.max_value):
             raise PrecisionError(
-                f"a number is outside the range of {self.name}", hint=Remedy("use {}", arithmetic="exact")
+                f"a number is outside the range of {self.name}", hint=FixHint("use {}", arithmetic="exact")
             )
 
 
-def distance(value: np.floating, over: int, under: int) -> float:
+def bound_distance(value: np.floating, over: int, under: int) -> float:
     """Return an upper bound of the distance of a number from a fraction; 0 only if they are equal."""
     stored, unit = float(value).as_integer_ratio()
     steps = abs(stored * under - over * unit)
-    return max(math.nextafter(steps / (unit * under), math.inf), FLOOR) if steps else 0.0
+    return max(math.nextafter(steps / (unit * under), math.inf), MIN_ERROR) if steps else 0.0
 
 
 def _equal_rows(keys: Tensor) -> bool:
@@ -362,6 +385,6 @@ def _equal_rows(keys: Tensor) -> bool:
     return bool(exact and (keys.value == keys.value[0]).all())
 
 
-ARITHMETIC = Family(
+ARITHMETIC = ArithmeticFamily(
     lambda name: Float(name) if name in ("float64", "float32") else None, ("float64", "float32"), order=1
 )

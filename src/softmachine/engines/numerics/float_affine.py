@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from softmachine.engines.numerics.base import Array, Flags, Floats, Tensor
 
-SLACK = 1 + 2.0**-30
+ROUNDING_SLACK = 1 + 2.0**-30
 """Factor that covers the rounding of error bounds, which are themselves computed in float64."""
-FLOOR, LEAST = 2.0**-900, 2.0**-100
+MIN_ERROR, MIN_WEIGHT = 2.0**-900, 2.0**-100
 """Lower limits of nonzero errors and of weights in bounds, so that no product of them underflows to 0."""
 
 
 @dataclass(frozen=True)
-class FloatOperator:
+class FloatAffine:
     """An affine map in the format, restricted to its nonzero columns, with the constants of its error bound.
 
     Args:
@@ -51,56 +51,56 @@ class FloatOperator:
     shrinks: bool
 
     @staticmethod
-    def of(columns: NDArray[np.intp], weight: Tensor, bias: Tensor, digits: int) -> FloatOperator:
+    def prepare(columns: NDArray[np.intp], weight: Tensor, bias: Tensor, digits: int) -> FloatAffine:
         """Prepare the map with these columns, for a format with this many significant bits."""
         assert weight.error is not None
         assert bias.error is not None
         size, absolute_bias = (np.abs(part.value).astype(np.float64) for part in (weight, bias))
         both = np.hstack([size, absolute_bias[:, None]])
-        powers_of_two = (np.frexp(size)[0] == 0.5) & (size >= LEAST) | (size == 0)
+        powers_of_two = (np.frexp(size)[0] == 0.5) & (size >= MIN_WEIGHT) | (size == 0)
         read = size + weight.error > 0
-        return FloatOperator(
+        return FloatAffine(
             columns=columns,
             weight=weight.value.T.copy(),
             bias=bias.value,
-            absolute=np.where(read, np.maximum(size, LEAST), 0).T.copy(),
+            absolute=np.where(read, np.maximum(size, MIN_WEIGHT), 0).T.copy(),
             absolute_bias=absolute_bias,
             weight_error=weight.error.T.copy() if weight.error.any() else None,
             bias_error=bias.error if bias.error.any() else None,
             pattern=read.T.astype(np.float64),
-            gamma=gamma((both > 0).sum(axis=1), digits),
-            exact_to=power_dividing(both).min(axis=1) * 2.0**digits,
+            gamma=rounding_factor((both > 0).sum(axis=1), digits),
+            exact_to=largest_dividing_power(both).min(axis=1) * 2.0**digits,
             doubling=powers_of_two.all(axis=1) & (absolute_bias == 0) & ~weight.error.any(axis=1),
             shrinks=bool((read & (size < 1)).any()),
         )
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether all weights and constants are exact."""
         return self.weight_error is None and self.bias_error is None
 
-    def keeps(self, size: Floats) -> bool:
+    def is_exact_for(self, size: Floats) -> bool:
         """Whether integers of these absolute values certainly give exact results, by the maximum of each column."""
         largest = size.max(axis=tuple(range(size.ndim - 1)), initial=0)
         return bool((largest @ self.absolute + self.absolute_bias < self.exact_to).all())
 
-    def inherited(self, error: Floats) -> Floats:
+    def propagate_error(self, error: Floats) -> Floats:
         """Propagate input errors to the result, without rounding errors."""
-        return np.asarray((floored(error) if self.shrinks else error) @ self.absolute)
+        return np.asarray((raise_to_min_error(error) if self.shrinks else error) @ self.absolute)
 
 
-def floored(error: Floats) -> Floats:
-    """Raise nonzero error bounds to at least ``FLOOR``, so that no division underflows to 0."""
-    return np.where((error > 0) & (error < FLOOR), FLOOR, error)
+def raise_to_min_error(error: Floats) -> Floats:
+    """Raise nonzero error bounds to at least ``MIN_ERROR``, so that no division underflows to 0."""
+    return np.where((error > 0) & (error < MIN_ERROR), MIN_ERROR, error)
 
 
-def gamma(operations: ArrayLike, digits: int) -> Floats:
+def rounding_factor(operations: ArrayLike, digits: int) -> Floats:
     """Return γ_k = k u / (1 - k u), the relative error bound of a sum of k products in any order."""
     product = np.asarray(operations, dtype=np.float64) * 2.0**-digits
     return np.asarray(product / (1 - product))
 
 
-def power_dividing(size: Floats) -> Floats:
+def largest_dividing_power(size: Floats) -> Floats:
     """Return the largest power of two that divides each number; infinity for 0."""
     mantissa, exponent = np.frexp(size)
     whole = (mantissa * 2.0**53).astype(np.int64)
@@ -112,48 +112,52 @@ _GRIDS = (0, 20)
 """Values of g for which numbers are tested as multiples of 2^-g, whose sums are exact."""
 
 
-def of_map(operator: FloatOperator, size: Floats, total: Floats, read: Array, value: Array, least: float) -> Floats:
+def bound_map_rounding(
+    operator: FloatAffine, size: Floats, total: Floats, read: Array, value: Array, least: float
+) -> Floats:
     """Bound the rounding error of an affine map, given the inputs, their absolute values, and the absolute term sums.
 
     In formats smaller than float64 the error is measured by recomputing the result in float64, which is usually exact.
     """
     exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= least)
-    off_grid = [_off(size, grid).astype(np.float64) @ operator.pattern > 0 for grid in _GRIDS]
+    off_grid = [_is_off_grid(size, grid).astype(np.float64) @ operator.pattern > 0 for grid in _GRIDS]
     for grid, off in zip(_GRIDS, off_grid, strict=True):
         exact |= ~off & (total < operator.exact_to * 2.0**-grid)
-    bound = operator.gamma * total + (len(operator.columns) + 1) * max(least, FLOOR)
+    bound = operator.gamma * total + (len(operator.columns) + 1) * max(least, MIN_ERROR)
     if value.dtype != np.float64:
         wide = read.astype(np.float64) @ operator.weight.astype(np.float64) + operator.bias
         terms, digits = len(operator.columns) + 2, np.finfo(value.dtype).nmant + 1
         exact_wide = np.zeros(exact.shape, dtype=bool)
         for grid, off in zip(_GRIDS, off_grid, strict=True):
             exact_wide |= ~off & (total < operator.exact_to * 2.0 ** (53 - digits - grid))
-        doubt = np.where(exact_wide, 0.0, terms * 2.0**-52 * total + FLOOR)
+        doubt = np.where(exact_wide, 0.0, terms * 2.0**-52 * total + MIN_ERROR)
         bound = np.minimum(bound, np.abs(value - wide) + doubt)
     return np.where(exact, 0.0, bound)
 
 
-def of_sum(weights: Floats, some: Floats, size: Floats, digits: int) -> Floats:
+def bound_sum_rounding(weights: Floats, some: Floats, size: Floats, digits: int) -> Floats:
     """Bound the rounding error of sums of numbers with these absolute values."""
     if (size == np.rint(size)).all() and size.max(initial=0) * some.max(initial=0) < 2.0**digits:
         return np.zeros((*some.shape[:-1], size.shape[-1]))
     total = weights @ size
-    rounding = gamma(some - 1, digits) * total
+    rounding = rounding_factor(some - 1, digits) * total
     for grid in _GRIDS:
-        on_grid = weights @ _off(size, grid).astype(np.float64) == 0
+        on_grid = weights @ _is_off_grid(size, grid).astype(np.float64) == 0
         rounding[on_grid & (total < 2.0 ** (digits - grid))] = 0
     return rounding
 
 
-def of_quotient(numerator: Array, divisor: Floats, quotient: Array, roundoff: float, least: float) -> Floats:
+def bound_quotient_rounding(
+    numerator: Array, divisor: Floats, quotient: Array, roundoff: float, least: float
+) -> Floats:
     """Bound the rounding error of a quotient: 0 where it is a multiple of 2^-20 and the product checks exactly."""
     product = quotient.astype(np.float64) * divisor
-    exact = (product == numerator) & ~_off(quotient, 20)
-    exact &= np.abs(product) < np.where(_off(quotient, 0), 2.0**33, 2.0**53)
-    bound = roundoff * np.abs(quotient).astype(np.float64) + max(least, FLOOR)
+    exact = (product == numerator) & ~_is_off_grid(quotient, 20)
+    exact &= np.abs(product) < np.where(_is_off_grid(quotient, 0), 2.0**33, 2.0**53)
+    bound = roundoff * np.abs(quotient).astype(np.float64) + max(least, MIN_ERROR)
     return np.where(exact | (divisor == 1), 0.0, bound)
 
 
-def _off(size: Floats, grid: int) -> Flags:
+def _is_off_grid(size: Floats, grid: int) -> Flags:
     scaled = size if grid == 0 else size * 2.0**grid
     return np.asarray(scaled != np.rint(scaled))

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.numerics.base import Flags, Floats, Tensor
-from softmachine.engines.numerics.float_affine import SLACK, FloatOperator, floored
+from softmachine.engines.numerics.float_affine import ROUNDING_SLACK, FloatAffine, raise_to_min_error
 
 
 @dataclass(frozen=True)
-class Place:
+class MlpActivations:
     """Activations of a network at some positions, from its input to the coordinates that it writes."""
 
     x: Tensor
@@ -27,7 +27,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class FloatNetwork:
+class FloatMlp:
     """A feed-forward network, with the coordinates in which errors can cancel.
 
     Args:
@@ -44,20 +44,20 @@ class FloatNetwork:
         minus: The second units of these pairs.
     """
 
-    first: FloatOperator
+    first: FloatAffine
     steps: Flags
-    second: FloatOperator
+    second: FloatAffine
     written: NDArray[np.intp]
-    there: Floats
-    back: Floats
+    input_weight: Floats
+    output_weight: Floats
     cancelling: NDArray[np.intp]
     gaining: NDArray[np.intp]
-    stays: Floats
+    residual: Floats
     plus: Flags
     minus: Flags
 
     @staticmethod
-    def of(first: FloatOperator, steps: Flags, second: FloatOperator, written: NDArray[np.intp]) -> FloatNetwork:
+    def prepare(first: FloatAffine, steps: Flags, second: FloatAffine, written: NDArray[np.intp]) -> FloatMlp:
         """Prepare the network of two maps, the second of which writes the given coordinates."""
         there = np.where(steps, 0, first.weight).astype(np.float64)[:, second.columns]
         back = second.weight.astype(np.float64)
@@ -66,7 +66,7 @@ class FloatNetwork:
         opposite = np.maximum(there, 0) @ np.minimum(back, 0) + np.minimum(there, 0) @ np.maximum(back, 0)
         ways = (same > 0) & (opposite < 0)
         gaining = np.flatnonzero(ways.any(axis=0))
-        return FloatNetwork(
+        return FloatMlp(
             first,
             steps,
             second,
@@ -76,10 +76,10 @@ class FloatNetwork:
             first.columns[ways.any(axis=1)],
             gaining,
             stays[:, gaining],
-            *_pairs(first, steps, second),
+            *_opposite_pairs(first, steps, second),
         )
 
-    def correlated(self, at: Place) -> Floats:
+    def bound_correlated_error(self, at: MlpActivations) -> Floats:
         """Bound the errors of the gaining coordinates, with the contributions of an input error summed over the units.
 
         Where the signs of the units are certain or irrelevant, the network is linear, and the error of x passes through
@@ -88,32 +88,32 @@ class FloatNetwork:
         """
         first, second, gaining = self.first, self.second, self.gaining
         read, there = _error(at.x)[:, first.columns], _error(at.x)[:, self.written[gaining]]
-        paired, doubt = self.plus | self.minus, _error(at.before) * SLACK
+        paired, doubt = self.plus | self.minus, _error(at.before) * ROUNDING_SLACK
         on = np.where(paired, self.plus, (at.before.value - doubt > 0) & ~self.steps)
         off = ~paired & ((at.before.value + doubt <= 0) | self.steps)
-        rounding = _more(_error(at.before), first.inherited(read))
+        rounding = _excess(_error(at.before), first.propagate_error(read))
         units = np.where(off, 0, np.where(on | paired, rounding, _error(at.before)))
         added, result = _error(at.added)[:, gaining], _error(at.result)[:, gaining]
-        passed = second.inherited(_error(at.hidden)[:, second.columns])[:, gaining]
-        total = np.where(self.stays.any(axis=0), 0, there) + self._through(read, on[:, second.columns])
+        passed = second.propagate_error(_error(at.hidden)[:, second.columns])[:, gaining]
+        total = np.where(self.residual.any(axis=0), 0, there) + self._through(read, on[:, second.columns])
         total += units[:, second.columns] @ second.absolute[:, gaining]
-        total += _more(added, passed) + _more(result, there + added)
+        total += _excess(added, passed) + _excess(result, there + added)
         return np.asarray(total + (len(second.columns) + 8) * 2.0**-52 * result)
 
     def _through(self, read: Floats, on: Flags) -> Floats:
         """Propagate input errors; positions with the same active units share one linear map."""
         wrong = np.flatnonzero(read.any(axis=0))
-        there, stays, read = self.there[wrong], self.stays[wrong], floored(read[:, wrong])
+        there, stays, read = self.input_weight[wrong], self.residual[wrong], raise_to_min_error(read[:, wrong])
         through = np.empty((len(read), len(self.gaining)))
         patterns: dict[bytes, list[int]] = {}
         for place, pattern in enumerate(np.packbits(on, axis=1)):
             patterns.setdefault(pattern.tobytes(), []).append(place)
         for places in patterns.values():
-            through[places] = read[places] @ np.abs((there * on[places[0]]) @ self.back + stays)
+            through[places] = read[places] @ np.abs((there * on[places[0]]) @ self.output_weight + stays)
         return through
 
 
-def _pairs(first: FloatOperator, steps: Flags, second: FloatOperator) -> tuple[Flags, Flags]:
+def _opposite_pairs(first: FloatAffine, steps: Flags, second: FloatAffine) -> tuple[Flags, Flags]:
     """Return the first and the second units of pairs whose weights are all opposite."""
     back = np.zeros((len(steps), second.weight.shape[1]))
     back[second.columns] = second.weight
@@ -134,6 +134,6 @@ def _error(x: Tensor) -> Floats:
     return np.zeros(x.shape) if x.error is None else x.error
 
 
-def _more(bound: Floats, inherited: Floats) -> Floats:
+def _excess(bound: Floats, inherited: Floats) -> Floats:
     """Return the excess of a bound over the inherited error, with a margin for the rounding of both."""
     return np.maximum(bound - inherited, 0) + 2.0**-36 * bound

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.numerics.base import Array, Flags, Floats, Tensor
-from softmachine.engines.numerics.float_affine import SLACK, gamma, power_dividing
+from softmachine.engines.numerics.float_affine import ROUNDING_SLACK, largest_dividing_power, rounding_factor
 
 _SINGLE = 24
 """Significant bits of float32."""
 
 
 @dataclass(frozen=True)
-class FloatScores:
+class ScoresWithBounds:
     """Scores of queries and keys, with error bounds.
 
     Args:
@@ -34,7 +34,7 @@ class FloatScores:
     """
 
     value: Floats
-    doubt: Floats | None
+    error_bound: Floats | None
     largest: float
     rounding: Floats | None = None
 
@@ -48,7 +48,7 @@ class FloatScores:
         *,
         compared: bool = False,
         known: Floats | None = None,
-    ) -> FloatScores:
+    ) -> ScoresWithBounds:
         """Compute scores for a format with ``digits`` significant bits and smallest normal number ``least``.
 
         Sums of multiples of a power of two are exact as long as they have no more significant bits than the format. If
@@ -61,34 +61,36 @@ class FloatScores:
         unit, added = _unit(q_size, np.swapaxes(k_size, 1, 2)), 0.0
         if bias is not None:
             added = float(np.abs(bias.value).max(initial=0))
-            unit = min(unit, _grid(np.abs(bias.value)).min(initial=np.inf))
+            unit = min(unit, _dividing_powers(np.abs(bias.value)).min(initial=np.inf))
         exact_to = 2.0**digits * unit if unit >= least else 0.0
         reach = float(q_size.max(axis=(0, 1), initial=0) @ k_size.max(axis=(0, 2), initial=0)) + added
         exact = reach < exact_to and not any(map(_inexact, (query, key, bias)))
-        if exact and compared and bias is None and (single := _in_single(q, k, reach, unit)) is not None:
-            return FloatScores(single, None, reach)
-        score = products(query, key, bias) if known is None else known
+        if exact and compared and bias is None and (single := _scores_in_float32(q, k, reach, unit)) is not None:
+            return ScoresWithBounds(single, None, reach)
+        score = compute_scores(query, key, bias) if known is None else known
         if exact:
-            return FloatScores(score, None, reach)
+            return ScoresWithBounds(score, None, reach)
         size = q_size @ k_size
         largest = float(size.max(initial=0)) + added
         doubt, rounding = np.zeros(score.shape), None
         if not largest < exact_to:
-            rounding = size * (2 * gamma(q.shape[-1] + 1, digits)) + 4 * q.shape[-1] * least
+            rounding = size * (2 * rounding_factor(q.shape[-1] + 1, digits)) + 4 * q.shape[-1] * least
             if bias is not None:
                 rounding += 2 * 2.0**-digits * (size + np.abs(bias.value))
             doubt += rounding
         if known is not None:
-            return FloatScores(score, doubt, largest, rounding)
+            return ScoresWithBounds(score, doubt, largest, rounding)
         if query.error is not None:
             doubt += query.error @ k_size
         if key.error is not None:
             doubt += (q_size if query.error is None else q_size + query.error) @ np.swapaxes(key.error, 1, 2)
         if bias is not None and bias.error is not None:
             doubt += bias.error
-        return FloatScores(score, doubt * SLACK, largest, rounding)
+        return ScoresWithBounds(score, doubt * ROUNDING_SLACK, largest, rounding)
 
-    def beside(self, top: NDArray[np.intp], query: Tensor, key: Tensor, bias: Tensor | None) -> Floats | None:
+    def bound_differences(
+        self, top: NDArray[np.intp], query: Tensor, key: Tensor, bias: Tensor | None
+    ) -> Floats | None:
         """Bound the error of each score minus the score of one reference key per query; None if there is no error.
 
         An error of the query contributes only its product with the difference of the keys. Without this cancellation,
@@ -100,7 +102,7 @@ class FloatScores:
             key: The keys of these scores.
             bias: The biases of these scores.
         """
-        if self.doubt is None:
+        if self.error_bound is None:
             return None
         doubt = np.zeros(self.value.shape)
         chosen = np.arange(len(key.value))[:, None], top
@@ -116,34 +118,34 @@ class FloatScores:
         for more in (self.rounding, None if bias is None or bias.error is None else bias.error[None]):
             if more is not None:
                 doubt += more + np.take_along_axis(np.broadcast_to(more, doubt.shape), top[..., None], -1)
-        return np.asarray(doubt * SLACK)
+        return np.asarray(doubt * ROUNDING_SLACK)
 
     def candidates(self, visible: Flags) -> Flags:
         """Return the visible keys that may have the largest score: (batch, queries, keys)."""
-        if self.doubt is None and visible.all():
+        if self.error_bound is None and visible.all():
             return np.asarray(self.value == self.value.max(axis=-1, keepdims=True, initial=-np.inf))
-        low = self.value if self.doubt is None else self.value - self.doubt
-        high = self.value if self.doubt is None else self.value + self.doubt
+        low = self.value if self.error_bound is None else self.value - self.error_bound
+        high = self.value if self.error_bound is None else self.value + self.error_bound
         lowest = np.where(visible, low, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
         return np.asarray(visible & ~(high < lowest))
 
-    def unsure(self, candidates: Flags) -> Array:
+    def undecided_queries(self, candidates: Flags) -> Array:
         """Return the queries, as pairs (sequence, query), with several candidates whose scores are inexact."""
-        if self.doubt is None:
+        if self.error_bound is None:
             return np.empty((0, 2), dtype=np.intp)
         several = np.argwhere(candidates.sum(axis=-1) > 1)
         b, i = several.T
-        return np.asarray(several[(candidates[b, i] & (self.doubt[b, i] != 0)).any(axis=-1)])
+        return np.asarray(several[(candidates[b, i] & (self.error_bound[b, i] != 0)).any(axis=-1)])
 
 
-def products(query: Tensor, key: Tensor, bias: Tensor | None) -> Floats:
+def compute_scores(query: Tensor, key: Tensor, bias: Tensor | None) -> Floats:
     """Compute the scores without bounds."""
     k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
     score: Floats = query.value.astype(np.float64, copy=False) @ k
     return score if bias is None else score + bias.value
 
 
-def _in_single(query: Floats, key: Floats, reach: float, unit: float) -> Array | None:
+def _scores_in_float32(query: Floats, key: Floats, reach: float, unit: float) -> Array | None:
     """Compute scores that are multiples of ``unit`` below ``reach`` in float32; None if that is inexact."""
     if not (reach < 2.0**_SINGLE * unit and unit >= np.finfo(np.float32).tiny):
         return None
@@ -153,17 +155,17 @@ def _in_single(query: Floats, key: Floats, reach: float, unit: float) -> Array |
 
 def _unit(query: Floats, key: Floats) -> float:
     """Return a power of two that divides all products of coordinates; at least 1 if all numbers are integers."""
-    units = [_grid(part).min(axis=(0, 1), initial=np.inf) for part in (query, key)]
+    units = [_dividing_powers(part).min(axis=(0, 1), initial=np.inf) for part in (query, key)]
     with np.errstate(invalid="ignore"):
         products = units[0] * units[1]
     return float(np.where(np.isnan(products), np.inf, products).min(initial=np.inf))
 
 
-def _grid(size: Floats) -> Floats:
+def _dividing_powers(size: Floats) -> Floats:
     """Return the largest power of two that divides each number, or 1 if all are integers; infinity for 0."""
     if (size == np.rint(size)).all():
         return np.where(size > 0, 1.0, np.inf)
-    return power_dividing(size)
+    return largest_dividing_power(size)
 
 
 def _inexact(tensor: Tensor | None) -> bool:
@@ -171,7 +173,7 @@ def _inexact(tensor: Tensor | None) -> bool:
 
 
 @dataclass(frozen=True)
-class Contest:
+class ArgmaxCandidates:
     """A query, the candidate keys for its maximal score, and their biases."""
 
     query: Tensor
@@ -179,34 +181,37 @@ class Contest:
     bias: Tensor | None
 
 
-def decide(contest: Contest, dtype: np.dtype[np.floating]) -> list[int] | str:
+def decide_exactly(contest: ArgmaxCandidates, dtype: np.dtype[np.floating]) -> list[int] | str:
     """Return the keys of maximal score, or the reason why they are undecided or differ in the format."""
     count = contest.keys.shape[0]
     stored = [_stored_score(contest, key) for key in range(count)]
     leader = stored.index(max(stored))
     winners = []
     for other in range(count):
-        lead, doubt = stored[leader] - stored[other], _doubt(contest, leader, other) * Fraction(SLACK)
+        lead, doubt = (
+            stored[leader] - stored[other],
+            _bound_difference(contest, leader, other) * Fraction(ROUNDING_SLACK),
+        )
         if lead <= doubt and doubt > 0 and other != leader:
-            scores = _in_format(contest, dtype)
+            scores = _scores_in_format(contest, dtype)
             return f"cannot decide whether the scores {scores[leader]!s} and {scores[other]!s} are equal"
         if lead == 0:
             winners.append(other)
-    computed = _in_format(contest, dtype)
+    computed = _scores_in_format(contest, dtype)
     losers = [other for other in range(count) if other not in winners]
     if losers and not max(computed[losers]) < min(computed[winners]):
         return f"rounds scores that differ to {computed[leader]!s} and {max(computed[losers])!s}, in the wrong order"
     return winners
 
 
-def _stored_score(contest: Contest, key: int) -> Fraction:
+def _stored_score(contest: ArgmaxCandidates, key: int) -> Fraction:
     """Return the exact score of the stored numbers."""
     pairs = zip(contest.query.value, contest.keys.value[key], strict=True)
     total = sum((Fraction(float(q)) * Fraction(float(k)) for q, k in pairs), Fraction(0))
     return total if contest.bias is None else total + Fraction(float(contest.bias.value[key]))
 
 
-def _doubt(contest: Contest, first: int, second: int) -> Fraction:
+def _bound_difference(contest: ArgmaxCandidates, first: int, second: int) -> Fraction:
     """Bound the error of the difference of two stored scores.
 
     In coordinates where both keys are the same exact number, the query's error cancels.
@@ -225,7 +230,7 @@ def _error(tensor: Tensor, index: int | tuple[int, int]) -> Fraction:
     return Fraction(0) if tensor.error is None else Fraction(float(tensor.error[index]))
 
 
-def _in_format(contest: Contest, dtype: np.dtype[np.floating]) -> Array:
+def _scores_in_format(contest: ArgmaxCandidates, dtype: np.dtype[np.floating]) -> Array:
     """Return the scores as the format computes them, adding one product after the other."""
     total = np.zeros(contest.keys.shape[0], dtype=dtype)
     for c in range(contest.query.shape[0]):

@@ -12,47 +12,47 @@ from typing import NoReturn
 
 import numpy as np
 
-from softmachine.engines.numerics.base import Array, Family, Flags, Map, SparseRows, Tensor
-from softmachine.engines.numerics.float_unchecked import PlainFloat
-from softmachine.support.errors import PrecisionError, Remedy
+from softmachine.engines.numerics.base import ArithmeticFamily, Array, Flags, SparseRows, Tensor, TensorMap
+from softmachine.engines.numerics.float_unchecked import UncheckedFloat
+from softmachine.support.errors import FixHint, PrecisionError
 
-LEAST, MOST = -128, 127
-_MOST_TERMS = 2**24 // 128**2
+MIN_VALUE, MAX_VALUE = -128, 127
+_MAX_TERMS = 2**24 // 128**2
 """Products of two 8-bit integers whose sum is exact in float32."""
 
 
-class Int8(PlainFloat):
+class Int8(UncheckedFloat):
     """8-bit integers, stored and accumulated in float32, which is exact for integers up to 2²⁴."""
 
-    checks_many = True
+    is_draft_efficient = True
 
     def __init__(self) -> None:
         self.name, self.dtype = "int8", np.dtype(np.float32)
 
-    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+    def convert(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         columns = len(rows[0]) if rows else 0
-        flat = [_integer(number) for row in rows for number in row]
+        flat = [_require_int8(number) for row in rows for number in row]
         return Tensor(np.array(flat, dtype=self.dtype).reshape(len(rows), columns))
 
-    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+    def compile_affine(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> TensorMap:
         used = sorted({c for row in rows for c, _ in row})
         place = {c: k for k, c in enumerate(used)}
         weight = np.zeros((len(used), len(rows)), dtype=self.dtype)
         for r, row in enumerate(rows):
             for c, number in row:
-                weight[place[c], r] = _integer(number)
+                weight[place[c], r] = _require_int8(number)
         _check_terms(len(used))
-        read, constants = np.array(used, dtype=np.intp), self.numbers([bias]).value[0]
-        return lambda x: _stored(x.value[..., read] @ weight + constants)
+        read, constants = np.array(used, dtype=np.intp), self.convert([bias]).value[0]
+        return lambda x: _require_representable(x.value[..., read] @ weight + constants)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        return _stored(x.value + y.value)
+        return _require_representable(x.value + y.value)
 
-    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+    def select_best_keys(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
         _check_terms(query.shape[-1])
-        return super().best(query, key, bias, visible)
+        return super().select_best_keys(query, key, bias, visible)
 
-    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
+    def average(self, chosen: Flags, value: Tensor) -> Tensor:
         counts = chosen.sum(axis=-1, keepdims=True)
         if (counts == 1).all():
             return value[np.arange(value.shape[0])[:, None], chosen.argmax(axis=-1)]
@@ -61,36 +61,38 @@ class Int8(PlainFloat):
         if (mean != np.rint(mean)).any():
             raise PrecisionError(
                 "a head takes the mean of different numbers, which is not an integer and not representable in int8",
-                hint=Remedy("use {}, or a theorem whose heads retrieve one number", arithmetic="float64"),
+                hint=FixHint("use {}, or a theorem whose heads retrieve one number", arithmetic="float64"),
             )
         return Tensor(mean.astype(self.dtype))
 
-    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> NoReturn:
+    def softmax_attention(
+        self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
+    ) -> NoReturn:
         raise PrecisionError(
-            "softmax weights are not integers, so int8 cannot represent them", hint=Remedy("use {}", attention="hard")
+            "softmax weights are not integers, so int8 cannot represent them", hint=FixHint("use {}", attention="hard")
         )
 
 
 def _check_terms(terms: int) -> None:
-    if terms > _MOST_TERMS:
+    if terms > _MAX_TERMS:
         raise PrecisionError(f"a sum of {terms} products of 8-bit integers is not exact in float32")
 
 
-def _integer(number: Fraction) -> int:
-    if number.denominator != 1 or not LEAST <= number <= MOST:
+def _require_int8(number: Fraction) -> int:
+    if number.denominator != 1 or not MIN_VALUE <= number <= MAX_VALUE:
         raise PrecisionError(
             f"the number {number} is not representable in int8",
-            hint=Remedy("use {}, or a theorem for int8, such as `turing-ternary`", arithmetic="float64"),
+            hint=FixHint("use {}, or a theorem for int8, such as `turing-ternary`", arithmetic="float64"),
         )
     return int(number)
 
 
-def _stored(value: Array) -> Tensor:
-    if value.size and (value.min() < LEAST or value.max() > MOST):
+def _require_representable(value: Array) -> Tensor:
+    if value.size and (value.min() < MIN_VALUE or value.max() > MAX_VALUE):
         raise PrecisionError(
-            "a number is outside the range of int8", hint=Remedy("use {} or exact", arithmetic="float64")
+            "a number is outside the range of int8", hint=FixHint("use {} or exact", arithmetic="float64")
         )
     return Tensor(value)
 
 
-ARITHMETIC = Family(lambda name: Int8() if name == "int8" else None, ("int8",), order=6)
+ARITHMETIC = ArithmeticFamily(lambda name: Int8() if name == "int8" else None, ("int8",), order=6)

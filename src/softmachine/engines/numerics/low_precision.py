@@ -15,10 +15,10 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 
-from softmachine.engines.numerics.base import Array, Family, Flags, Floats, Tensor
-from softmachine.engines.numerics.float import Float, distance
-from softmachine.engines.numerics.float_affine import FloatOperator
-from softmachine.support.errors import PrecisionError, Remedy
+from softmachine.engines.numerics.base import ArithmeticFamily, Array, Flags, Floats, Tensor
+from softmachine.engines.numerics.float import Float, bound_distance
+from softmachine.engines.numerics.float_affine import FloatAffine
+from softmachine.support.errors import FixHint, PrecisionError
 
 FORMATS: dict[str, type] = {
     "bfloat16": ml_dtypes.bfloat16,
@@ -29,21 +29,21 @@ FORMATS: dict[str, type] = {
 
 
 @dataclass(frozen=True)
-class Format:
+class StorageFormat:
     """A number format: the rounding function, and the largest number."""
 
-    nearest: Callable[[Array], Floats]
-    most: float
+    round: Callable[[Array], Floats]
+    max_value: float
 
     @staticmethod
-    def named(name: str) -> Format:
+    def find(name: str) -> StorageFormat:
         """Return the format with this name."""
         dtype = FORMATS[name]
         most = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
-        return Format(lambda numbers: numbers.astype(dtype).astype(np.float64), most)
+        return StorageFormat(lambda numbers: numbers.astype(dtype).astype(np.float64), most)
 
 
-class Rounded(Float):
+class LowPrecisionFloat(Float):
     """A small format for stored numbers, with accumulation in float64.
 
     Args:
@@ -53,44 +53,46 @@ class Rounded(Float):
     def __init__(self, name: str) -> None:
         super().__init__("float64")
         self.name = name
-        self.format = Format.named(name)
+        self.format = StorageFormat.find(name)
 
-    def stored(self, x: Tensor) -> Tensor:
+    def round_stored(self, x: Tensor) -> Tensor:
         """Round to the format, and add the change to the error bounds."""
-        if not (np.abs(x.value) <= self.format.most).all():
+        if not (np.abs(x.value) <= self.format.max_value).all():
             raise PrecisionError(
-                f"a number is outside the range of {self.name}", hint=Remedy("use {} or exact", arithmetic="float64")
+                f"a number is outside the range of {self.name}", hint=FixHint("use {} or exact", arithmetic="float64")
             )
-        value = self.format.nearest(x.value)
+        value = self.format.round(x.value)
         moved = np.abs(value - x.value)
         return Tensor(value, moved if x.error is None else x.error + moved)
 
-    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
-        return self.stored(super().numbers(rows))
+    def convert(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+        return self.round_stored(super().convert(rows))
 
     def _nearest(self, over: int, under: int) -> tuple[np.floating, float]:
         wide, _ = super()._nearest(over, under)
-        if abs(wide) > self.format.most:
+        if abs(wide) > self.format.max_value:
             raise PrecisionError(f"the weight {over / under:g} is outside the range of {self.name}")
-        value = np.float64(self.format.nearest(np.array([wide]))[0])
-        return value, distance(value, over, under)
+        value = np.float64(self.format.round(np.array([wide]))[0])
+        return value, bound_distance(value, over, under)
 
-    def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
-        return self.stored(super().apply(operator, x))
+    def apply(self, operator: FloatAffine, x: Tensor) -> Tensor:
+        return self.round_stored(super().apply(operator, x))
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.stored(super().add(x, y))
+        return self.round_stored(super().add(x, y))
 
-    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        return self.stored(super().mean(chosen, value))
+    def average(self, chosen: Flags, value: Tensor) -> Tensor:
+        return self.round_stored(super().average(chosen, value))
 
-    def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats]:
+    def weighted_mean(self, share: Floats, value: Tensor) -> tuple[Array, Floats]:
         """Return the rounded mean with rounded weights, and the rounding error."""
-        weights = self.format.nearest(share)
+        weights = self.format.round(share)
         wide = weights @ value.value
-        result = self.format.nearest(wide)
+        result = self.format.round(wide)
         moved = np.abs(weights - share) @ np.abs(value.value)
         return result, np.asarray(moved + np.abs(result - wide))
 
 
-ARITHMETIC = Family(lambda name: Rounded(name) if name in FORMATS else None, tuple(FORMATS), order=5)
+ARITHMETIC = ArithmeticFamily(
+    lambda name: LowPrecisionFloat(name) if name in FORMATS else None, tuple(FORMATS), order=5
+)

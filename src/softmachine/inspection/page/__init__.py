@@ -4,6 +4,6 @@ The page contains the weights as fractions, the tokens, and the keys that every 
 at a position itself, exactly, and so is an independent check of the engine.
 """
 
-from softmachine.inspection.page.html import EXHIBITS, frame, html, index
+from softmachine.inspection.page.html import GALLERY_ITEMS, render_frame, render_html, render_index
 
-__all__ = ["EXHIBITS", "frame", "html", "index"]
+__all__ = ["GALLERY_ITEMS", "render_frame", "render_html", "render_index"]

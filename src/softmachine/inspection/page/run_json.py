@@ -8,59 +8,59 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from softmachine.engines.fast.analysis.grids import Declined
-from softmachine.engines.fast.audit import Found, found
+from softmachine.engines.fast.analysis.grids import UnsupportedModel
+from softmachine.engines.fast.audit import HeadResult, recompute_heads
 from softmachine.engines.fast.engine import FastEngine
-from softmachine.engines.result import UNFINISHED
-from softmachine.inspection.attention_patterns import Spans
-from softmachine.inspection.explanations import sentence
+from softmachine.engines.result import NO_VERDICT
+from softmachine.inspection.attention_patterns import Intervals
+from softmachine.inspection.explanations import explain_head
 from softmachine.inspection.inspection import Inspection, is_exact
 from softmachine.inspection.numbers import Json
-from softmachine.inspection.numbers import number_json as number
-from softmachine.inspection.page.model_json import is_uniform, soft, weights
-from softmachine.inspection.page.window import Shown, names_of, shown
-from softmachine.languages.run_view import Scene
+from softmachine.inspection.numbers import encode_number as number
+from softmachine.inspection.page.model_json import build_softmax_data, encode_transformer, is_uniform
+from softmachine.inspection.page.window import Window, choose_window, number_tokens
+from softmachine.languages.run_view import RunView
 from softmachine.support.errors import UsageError
-from softmachine.support.text import cut, many
+from softmachine.support.text import pluralize, shorten_middle
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.weights import Head, Transformer
 
 
-def chosen(shown: Shown) -> Json:
+def encode_attended_keys(window: Window) -> Json:
     """For every layer, loops unrolled, and every head in it: its keys at each position, or null.
 
     Uniform and soft heads have none. A single key is encoded as the difference from the last one, several keys as the
     start and the length of each interval.
     """
-    transformer = shown.inspection.transformer
-    if shown.window.start:
-        return _far(shown)
-    if not any(map(_chooses, transformer.heads)):
+    transformer = window.inspection.transformer
+    if window.positions.start:
+        return _encode_far_window(window)
+    if not any(map(_is_selective, transformer.heads)):
         return []
-    watched = shown.inspection.chosen(shown.tokens)
-    patterns = {(p.stage.layer, max(p.stage.turn, 1), p.index): p for p in watched}
+    watched = window.inspection.patterns_of(window.tokens)
+    patterns = {(p.hook_point.layer, max(p.hook_point.iteration, 1), p.index): p for p in watched}
     layers: list[Json] = []
-    for layer, turn, heads in _layers(transformer, shown.length):
-        found = [patterns[layer, turn, k] if _chooses(head) else None for k, head in enumerate(heads)]
-        layers.append([None if pattern is None else {"keys": _coded(pattern.rows)} for pattern in found])
+    for layer, turn, heads in _unrolled_layers(transformer, window.length):
+        found = [patterns[layer, turn, k] if _is_selective(head) else None for k, head in enumerate(heads)]
+        layers.append([None if pattern is None else {"keys": _encode_keys(pattern.rows)} for pattern in found])
     return layers
 
 
-def _chooses(head: Head) -> bool:
-    return head.weighting.hard and not is_uniform(head)
+def _is_selective(head: Head) -> bool:
+    return head.weighting.is_hard and not is_uniform(head)
 
 
-def _layers(transformer: Transformer, length: int | None) -> Iterator[tuple[int, int, Sequence[Head]]]:
+def _unrolled_layers(transformer: Transformer, length: int | None) -> Iterator[tuple[int, int, Sequence[Head]]]:
     """All layers with loops unrolled: the number, the iteration and the heads of each."""
     first = 1
     for block in transformer.blocks:
-        for turn in range(1, block.count(length) + 1):
+        for turn in range(1, block.iterations(length) + 1):
             for depth, layer in enumerate(block.layers):
                 yield first + depth, turn, layer.heads
         first += len(block.layers)
 
 
-def _coded(rows: Sequence[Spans | None]) -> list[Json]:
+def _encode_keys(rows: Sequence[Intervals | None]) -> list[Json]:
     coded: list[Json] = []
     last = 0
     for spans in rows:
@@ -76,22 +76,25 @@ def _coded(rows: Sequence[Spans | None]) -> list[Json]:
     return coded
 
 
-def _far(shown: Shown) -> Json:
+def _encode_far_window(shown: Window) -> Json:
     """The same for a window that does not start at 0, with the retrieved vectors, since the page lacks earlier keys."""
-    transformer, positions = shown.inspection.transformer, shown.window
+    transformer, positions = shown.inspection.transformer, shown.positions
     try:
         engine = FastEngine(transformer)
-    except Declined as reason:
+    except UnsupportedModel as reason:
         raise UsageError(
             f"only the first positions can be shown: {reason}", hint="choose a step near the beginning"
         ) from None
-    heads = iter(found(engine.start(shown.read[: positions.stop + 1]), positions))
-    return [[_told(next(heads), head) for head in layer] for _, _, layer in _layers(transformer, shown.length)]
+    heads = iter(recompute_heads(engine.start(shown.all_tokens[: positions.stop + 1]), positions))
+    return [
+        [_encode_head(next(heads), head) for head in layer]
+        for _, _, layer in _unrolled_layers(transformer, shown.length)
+    ]
 
 
-def _told(positions: Sequence[Found | None], head: Head) -> Json:
+def _encode_head(positions: Sequence[HeadResult | None], head: Head) -> Json:
     values: list[Json] = []
-    keys: list[Spans | None] = []
+    keys: list[Intervals | None] = []
     for one in positions:
         if one is None or None in one.values:
             raise UsageError(
@@ -100,83 +103,93 @@ def _told(positions: Sequence[Found | None], head: Head) -> Json:
             )
         values.append([number(value) for value in one.values if value is not None])
         keys.append(tuple((key, key + 1) for key in one.keys) if len(one.keys) == one.count else None)
-    return {"keys": None if is_uniform(head) else _coded(keys), "values": values}
+    return {"keys": None if is_uniform(head) else _encode_keys(keys), "values": values}
 
 
-MOST_TOLD = 800
+MAX_SENTENCES = 800
 """Heads times positions, loops unrolled, up to which the data contains sentences; else the page generates them."""
 
 
-def page_data(inspection: Inspection, position: int | None, command: str) -> Json:
+def build_page_data(inspection: Inspection, position: int | None, command: str) -> Json:
     """The data of the page of a run, which opens at a position, if one is given."""
-    part, run = shown(inspection, position), inspection.run
-    names, scene = names_of(part.tokens), run.model.codec.scene(run.outcome.word, part.stretch())
+    part, run = choose_window(inspection, position), inspection.run
+    names, scene = number_tokens(part.tokens), run.model.codec.run_view(run.outcome.word, part.token_window())
     return {
-        "about": _about(part, command),
-        "theorem": _theorem(run.model.theorem),
-        "weights": weights(inspection.transformer, tuple(names), part.window, part.length),
+        "about": _describe_run(part, command),
+        "theorem": _encode_theorem(run.model.theorem),
+        "weights": encode_transformer(inspection.transformer, tuple(names), part.positions, part.length),
         "vocabulary": list(names),
         "context": {
             "tokens": [names[token] for token in part.tokens],
-            "first": part.window.start,
-            "given": part.given,
+            "first": part.positions.start,
+            "given": part.prompt_length,
             "length": part.length,
-            "decodes": part.decodes,
-            "focus": _focus(part, scene),
-            "outputs": [*part.said()],
-            "constrained": [*part.heard()],
+            "decodes": part.is_decoder,
+            "focus": _initial_position(part, scene),
+            "outputs": [*part.outputs()],
+            "constrained": [*part.constrained_positions()],
             "steps": [*part.steps()],
-            "choices": chosen(part),
+            "choices": encode_attended_keys(part),
             "sentences": _sentences(part),
         },
-        "scene": _scene(scene),
-        "soft": soft(run.model, part.window, part.length),
+        "scene": _encode_view(scene),
+        "soft": build_softmax_data(run.model, part.positions, part.length),
     }
 
 
-def _focus(part: Shown, scene: Scene) -> int:
+def _initial_position(part: Window, scene: RunView) -> int:
     """The position at which the page opens, counted from the first one shown."""
-    natural = part.given - 1 if part.decodes else part.window.stop - 1
-    place = part.opens if part.opens is not None else natural if scene.focus is None else scene.focus
-    return min(max(place, part.window.start), part.window.stop - 1) - part.window.start
+    natural = part.prompt_length - 1 if part.is_decoder else part.positions.stop - 1
+    place = (
+        part.initial_position
+        if part.initial_position is not None
+        else natural
+        if scene.focus_position is None
+        else scene.focus_position
+    )
+    return min(max(place, part.positions.start), part.positions.stop - 1) - part.positions.start
 
 
-def _sentences(part: Shown) -> Json:
+def _sentences(part: Window) -> Json:
     """The sentences about each head at each position; only for short runs in exact numbers."""
     inspection, transformer = part.inspection, part.inspection.transformer
-    heads = sum(len(layer.heads) for layer in transformer.unrolled(part.length))
-    if not heads or heads * len(part.window) > MOST_TOLD or not is_exact(transformer) or part.context.segment:
+    heads = sum(len(layer.heads) for layer in transformer.iterate_layers(part.length))
+    if not heads or heads * len(part.positions) > MAX_SENTENCES or not is_exact(transformer) or part.context.segment:
         return None
     model = inspection.run.model
     return [
-        [sentence(head, model).removeprefix(f"{cut(head.name)}: ") for head in activations.heads]
-        for activations in inspection.moments(part.window)
+        [explain_head(head, model).removeprefix(f"{shorten_middle(head.name)}: ") for head in activations.heads]
+        for activations in inspection.at_positions(part.positions)
     ]
 
 
-def _about(part: Shown, command: str) -> Json:
+def _describe_run(part: Window, command: str) -> Json:
     run, transformer = part.inspection.run, part.inspection.transformer
     model, outcome = run.model, run.outcome
     sizes = [
-        many(len(transformer.layers), "layer"),
-        many(len(transformer.heads), "head"),
+        pluralize(len(transformer.layers), "layer"),
+        pluralize(len(transformer.heads), "head"),
         f"width {transformer.width:,}",
-        many(len(transformer.vocabulary), "token"),
-        many(transformer.nonzeros, "weight") + " ≠ 0",
+        pluralize(len(transformer.vocabulary), "token"),
+        pluralize(transformer.nonzero_count, "weight") + " ≠ 0",
     ]
     kinds = " and ".join(map(str, transformer.weightings)) or "no attention"
     facts: list[tuple[str, str]] = [
-        ("transformer", f"{'decoder' if transformer.causal else 'encoder'}, {kinds}: {', '.join(sizes)}"),
-        ("run", _how(part)),
-        *([] if model.certified is None else [("certificate", f"softmax certified up to n = {model.certified:,}")]),
-        *(("shown", text) for text in part.left_out()),
+        ("transformer", f"{'decoder' if transformer.is_causal else 'encoder'}, {kinds}: {', '.join(sizes)}"),
+        ("run", _format_execution(part)),
+        *(
+            []
+            if model.certified_length is None
+            else [("certificate", f"softmax certified up to n = {model.certified_length:,}")]
+        ),
+        *(("shown", text) for text in part.omission_notes()),
     ]
     return {
         "name": model.source.name,
         "language": model.source.language,
         "source": str(model.source),
-        "input": model.codec.text_of(outcome.word),
-        "verdict": (outcome.verdict or UNFINISHED) + ("" if run.checked else " (unchecked)"),
+        "input": model.codec.format_input(outcome.word),
+        "verdict": (outcome.verdict or NO_VERDICT) + ("" if run.checked else " (unchecked)"),
         "output": outcome.output,
         "facts": [[title, text] for title, text in facts],
         "notes": list(run.notes),
@@ -184,32 +197,34 @@ def _about(part: Shown, command: str) -> Json:
     }
 
 
-def _how(part: Shown) -> str:
+def _format_execution(part: Window) -> str:
     run = part.inspection.run
     how = f"{run.arithmetic} on the {run.engine} engine"
-    if not part.decodes:
-        return f"one pass over {many(len(run.tokens), 'position')}, {how}"
-    return f"{many(run.steps, 'step')}, {many(len(run.tokens), 'token')}, {how}"
+    if not part.is_decoder:
+        return f"one pass over {pluralize(len(run.tokens), 'position')}, {how}"
+    return f"{pluralize(run.steps, 'step')}, {pluralize(len(run.tokens), 'token')}, {how}"
 
 
-def _theorem(theorem: Theorem) -> Json:
-    guide: list[Json] = [{"title": step.title, "text": step.text, "shows": list(step.shows)} for step in theorem.guide]
+def _encode_theorem(theorem: Theorem) -> Json:
+    guide: list[Json] = [
+        {"title": step.title, "text": step.text, "shows": list(step.highlights)} for step in theorem.tour
+    ]
     return {
         "name": theorem.name,
         "statement": theorem.statement,
         "reference": theorem.reference,
-        "needs": str(theorem.needs),
+        "needs": str(theorem.requirements),
         "cost": str(theorem.cost),
         "steps": list(theorem.steps),
         "guide": guide,
     }
 
 
-def _scene(scene: Scene) -> Json:
+def _encode_view(scene: RunView) -> Json:
     picture = scene.picture
     return {
         "lines": list(scene.lines),
-        "active": list(scene.active),
-        "names": list(scene.names),
+        "active": list(scene.active_lines),
+        "names": list(scene.line_names),
         "picture": None if picture is None else {"kind": picture.kind, **asdict(picture)},
     }

@@ -6,28 +6,28 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
-from softmachine.inspection.attention_patterns import members
+from softmachine.inspection.attention_patterns import positions_in
 from softmachine.inspection.inspection import Inspection
-from softmachine.inspection.svg.canvas import SOFT, Drawing, Picture, width_of
+from softmachine.inspection.svg.canvas import MUTED_COLOUR, Drawing, Picture, text_width
 from softmachine.support.errors import UsageError
-from softmachine.support.text import clipped, cut
+from softmachine.support.text import shorten_middle, truncate
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import Transformer
 
-MOST = 48
+MAX_POSITIONS = 48
 """The number of positions per side: the last ones up to the given one."""
-LARGE, SMALL = 16.0, 5.0
+SINGLE_CELL_SIZE, MULTIPLE_CELL_SIZE = 16.0, 5.0
 """The side of a square in a single pattern, and in one of many."""
-ACROSS = 720.0
+ROW_WIDTH = 720.0
 """The width of a row of patterns."""
 LEFT = 16.0
-UNSEEN = "#e6ecf3"
+MASKED_COLOUR = "#e6ecf3"
 """The colour of masked pairs: bluish, since weights are grey."""
-LONGEST = 12
+MAX_LABEL_CHARACTERS = 12
 
 
 @dataclass(frozen=True)
-class Weights:
+class HeadWeights:
     """The attention weights of one head.
 
     Args:
@@ -43,7 +43,7 @@ class Weights:
     rows: dict[int, dict[int, float]]
 
 
-def attention_picture(inspection: Inspection, head: str | None = None, position: int = -1) -> Picture:
+def draw_attention(inspection: Inspection, head: str | None = None, position: int = -1) -> Picture:
     """Draw the attention patterns up to a position: one row per query, one column per key.
 
     Args:
@@ -56,16 +56,17 @@ def attention_picture(inspection: Inspection, head: str | None = None, position:
     """
     if head is not None:
         require_head(inspection.transformer, head)
-    tokens, view = _view(inspection, inspection.index(position))
-    found = [one for one in _weights(inspection, view, position) if head in (None, one.name)]
-    about = f"{cut(inspection.run.model.source.name)}: attention of {'all heads' if head is None else cut(head)}"
+    tokens, view = _choose_view(inspection, inspection.resolve_position(position))
+    found = [one for one in _collect_weights(inspection, view, position) if head in (None, one.name)]
+    heads = "all heads" if head is None else shorten_middle(head)
+    about = f"{shorten_middle(inspection.run.model.source.name)}: attention of {heads}"
     drawing = Drawing(about)
     drawing.text(LEFT, 24, about, bold=True)
     if head is not None and found:
-        _large(drawing, found[-1], tokens, view)
+        _draw_single(drawing, found[-1], tokens, view)
     else:
-        _many(drawing, found, view)
-    return drawing.picture()
+        _draw_all(drawing, found, view)
+    return drawing.to_picture()
 
 
 def require_head(transformer: Transformer, head: str) -> None:
@@ -76,74 +77,78 @@ def require_head(transformer: Transformer, head: str) -> None:
     """
     names = list(dict.fromkeys(one.name for one in transformer.heads))
     if head not in names:
-        raise UsageError(f"there is no head {head!r}", hint=f"the heads are {', '.join(map(cut, names[:24]))}")
+        raise UsageError(
+            f"there is no head {head!r}", hint=f"the heads are {', '.join(map(shorten_middle, names[:24]))}"
+        )
 
 
-def _view(inspection: Inspection, position: int) -> tuple[list[str], range]:
+def _choose_view(inspection: Inspection, position: int) -> tuple[list[str], range]:
     """The tokens of the context, and the range of positions in view."""
     contexts = inspection.contexts
-    context = contexts.of(position)
-    tokens = contexts.tokens(context)
-    last = len(tokens) if inspection.looks_ahead else context.place(position) + 1
-    return tokens, range(max(0, last - MOST), last)
+    context = contexts.context_at(position)
+    tokens = contexts.tokens_of(context)
+    last = len(tokens) if inspection.is_bidirectional else context.local_position(position) + 1
+    return tokens, range(max(0, last - MAX_POSITIONS), last)
 
 
-def _weights(inspection: Inspection, view: range, position: int) -> list[Weights]:
+def _collect_weights(inspection: Inspection, view: range, position: int) -> list[HeadWeights]:
     """The weights of all heads; those of a loop in its last iteration."""
-    found: dict[tuple[int, int], Weights] = {}
-    if inspection.soft:
-        offset = inspection.index(position) - view[-1] if not inspection.looks_ahead else 0
-        for activations in inspection.moments(place + offset for place in view):
+    found: dict[tuple[int, int], HeadWeights] = {}
+    if inspection.has_soft_attention:
+        offset = inspection.resolve_position(position) - view[-1] if not inspection.is_bidirectional else 0
+        for activations in inspection.at_positions(place + offset for place in view):
             for activation in activations.heads:
-                key = (activation.stage.layer, activation.index)
+                key = (activation.hook_point.layer, activation.index)
                 weights = found.setdefault(
-                    key, Weights(activation.name, activation.stage.layer, activation.head.mask, {})
+                    key, HeadWeights(activation.name, activation.hook_point.layer, activation.head.mask, {})
                 )
-                weights.rows[activations.place] = {j: float(weight) for j, weight in activation.weights.items()}
+                weights.rows[activations.local_position] = {
+                    j: float(weight) for j, weight in activation.weights.items()
+                }
         return list(found.values())
     for pattern in inspection.patterns(position):
         rows = {}
         for place in view:
-            chosen = members(pattern.rows[place])
+            chosen = positions_in(pattern.rows[place])
             rows[place] = dict.fromkeys(chosen, float(Fraction(1, max(1, len(chosen)))))
-        found[pattern.stage.layer, pattern.index] = Weights(
-            pattern.head.name, pattern.stage.layer, pattern.head.mask, rows
+        found[pattern.hook_point.layer, pattern.index] = HeadWeights(
+            pattern.head.name, pattern.hook_point.layer, pattern.head.mask, rows
         )
     return list(found.values())
 
 
-def _large(drawing: Drawing, weights: Weights, tokens: list[str], view: range) -> None:
+def _draw_single(drawing: Drawing, weights: HeadWeights, tokens: list[str], view: range) -> None:
     """Draw one pattern with its tokens."""
-    labels = [clipped(tokens[position], LONGEST) for position in view]
-    edge = max(map(width_of, labels), default=0.0)
+    labels = [truncate(tokens[position], MAX_LABEL_CHARACTERS) for position in view]
+    edge = max(map(text_width, labels), default=0.0)
     left, top = LEFT + edge + 34, 44 + edge + 34
     for k, (position, label) in enumerate(zip(view, labels, strict=True)):
-        middle = LARGE * k + 0.7 * LARGE
+        middle = SINGLE_CELL_SIZE * k + 0.7 * SINGLE_CELL_SIZE
         drawing.text(left - 34, top + middle, label, anchor="end")
-        drawing.text(left - 6, top + middle, f"{position}", size=9, anchor="end", colour=SOFT)
-        drawing.text(left + middle, top - 34, label, turned=True)
-        drawing.text(left + middle, top - 6, f"{position}", size=9, colour=SOFT, turned=True)
-    _squares(drawing, weights, view, left, top, LARGE)
-    drawing.text(left, top + LARGE * len(view) + 16, "row: query position; column: key position", size=9)
+        drawing.text(left - 6, top + middle, f"{position}", size=9, anchor="end", colour=MUTED_COLOUR)
+        drawing.text(left + middle, top - 34, label, rotated=True)
+        drawing.text(left + middle, top - 6, f"{position}", size=9, colour=MUTED_COLOUR, rotated=True)
+    _draw_cells(drawing, weights, view, left, top, SINGLE_CELL_SIZE)
+    drawing.text(left, top + SINGLE_CELL_SIZE * len(view) + 16, "row: query position; column: key position", size=9)
 
 
-def _many(drawing: Drawing, found: list[Weights], view: range) -> None:
+def _draw_all(drawing: Drawing, found: list[HeadWeights], view: range) -> None:
     """Draw all patterns, side by side."""
-    side = SMALL * len(view)
+    side = MULTIPLE_CELL_SIZE * len(view)
     x, y = LEFT, 44.0
     for weights in found:
         wide = max(side, 150.0) + 16
-        if x > LEFT and x + wide > ACROSS:
+        if x > LEFT and x + wide > ROW_WIDTH:
             x, y = LEFT, y + side + 40
-        drawing.text(x, y + 8, f"{weights.layer} {clipped(weights.name, 20)}", size=10)
-        _squares(drawing, weights, view, x, y + 16, SMALL)
+        drawing.text(x, y + 8, f"{weights.layer} {truncate(weights.name, 20)}", size=10)
+        _draw_cells(drawing, weights, view, x, y + 16, MULTIPLE_CELL_SIZE)
         x += wide
 
 
-def _squares(drawing: Drawing, weights: Weights, view: range, left: float, top: float, side: float) -> None:
+def _draw_cells(drawing: Drawing, weights: HeadWeights, view: range, left: float, top: float, side: float) -> None:
     for r, query in enumerate(view):
         start = 0
-        for fill, squares in groupby(_fill(weights, query, key) for key in view):
+        for fill, squares in groupby(_cell_colour(weights, query, key) for key in view):
             wide = len(list(squares))
             if fill:
                 drawing.box(left + side * start, top + side * r, side * wide, side, fill=fill, edge=0)
@@ -151,15 +156,15 @@ def _squares(drawing: Drawing, weights: Weights, view: range, left: float, top: 
     drawing.box(left, top, side * len(view), side * len(view), colour="#888888", edge=0.6)
 
 
-def _fill(weights: Weights, query: int, key: int) -> str:
+def _cell_colour(weights: HeadWeights, query: int, key: int) -> str:
     """The colour of a square; empty for white."""
-    if not weights.mask.sees(key, query):
-        return UNSEEN
+    if not weights.mask.is_visible(key, query):
+        return MASKED_COLOUR
     share = weights.rows[query].get(key, 0.0)
-    return _grey(share) if share else ""
+    return _grey_level(share) if share else ""
 
 
-def _grey(share: float) -> str:
+def _grey_level(share: float) -> str:
     """The grey of a weight: larger weights are darker."""
     level = round(255 - 240 * min(share, 1.0) ** 0.5)
     return f"#{level:02x}{level:02x}{level:02x}"

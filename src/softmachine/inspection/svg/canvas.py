@@ -7,13 +7,13 @@ from html import escape
 from pathlib import Path
 from unicodedata import east_asian_width
 
-from softmachine.support.files import require_suffix, write
-from softmachine.support.text import printable
+from softmachine.support.files import require_suffix, write_file
+from softmachine.support.text import escape_unprintable
 
-SIZE = 12.0
+FONT_SIZE = 12.0
 """The font size, in pixels (4/3 of points)."""
-INK, SOFT, FAINT, PAPER = "#111111", "#555555", "#dddddd", "#ffffff"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9", "#e69f00")
+TEXT_COLOUR, MUTED_COLOUR, LIGHT_COLOUR, BACKGROUND = "#111111", "#555555", "#dddddd", "#ffffff"
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9", "#e69f00")
 """The colour-blind-safe palette of Okabe and Ito, with darker yellows."""
 MARGIN = 12.0
 _ADVANCE = 0.602
@@ -33,15 +33,15 @@ class Picture:
             UsageError: If the name has another suffix, the file exists, or it cannot be written.
         """
         require_suffix(Path(file), ".svg")
-        write(Path(file), self.svg)
+        write_file(Path(file), self.svg)
 
     def _repr_svg_(self) -> str:
         return self.svg
 
 
-def width_of(text: str, size: float = SIZE) -> float:
+def text_width(text: str, size: float = FONT_SIZE) -> float:
     """The width of a text; East Asian wide characters take two columns."""
-    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in printable(text)) * size * _ADVANCE
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in escape_unprintable(text)) * size * _ADVANCE
 
 
 @dataclass
@@ -63,68 +63,84 @@ class Drawing:
         y: float,
         text: str,
         *,
-        size: float = SIZE,
+        size: float = FONT_SIZE,
         anchor: str = "start",
-        colour: str = INK,
+        colour: str = TEXT_COLOUR,
         bold: bool = False,
-        turned: bool = False,
+        rotated: bool = False,
     ) -> None:
-        """Add a line of text with base line y; ``turned`` rotates it upwards."""
-        style = f' font-size="{_n(size)}"' if size != SIZE else ""
+        """Add a line of text with base line y; ``rotated`` rotates it upwards."""
+        style = f' font-size="{_format_number(size)}"' if size != FONT_SIZE else ""
         style += f' text-anchor="{anchor}"' if anchor != "start" else ""
-        style += f' fill="{colour}"' if colour != INK else ""
+        style += f' fill="{colour}"' if colour != TEXT_COLOUR else ""
         style += ' font-weight="bold"' if bold else ""
-        style += f' transform="rotate(-90 {_n(x)} {_n(y)})"' if turned else ""
-        self.shapes.append(f'<text x="{_n(x)}" y="{_n(y)}"{style}>{_text(text)}</text>')
-        wide = 0.0 if turned else width_of(text, size) * {"start": 1, "middle": 0.5, "end": 0}[anchor]
+        style += f' transform="rotate(-90 {_format_number(x)} {_format_number(y)})"' if rotated else ""
+        self.shapes.append(f'<text x="{_format_number(x)}" y="{_format_number(y)}"{style}>{_escape(text)}</text>')
+        wide = 0.0 if rotated else text_width(text, size) * {"start": 1, "middle": 0.5, "end": 0}[anchor]
         self._reach(x + wide, y + size / 3)
 
     def line(
-        self, x1: float, y1: float, x2: float, y2: float, *, colour: str = INK, wide: float = 1, dash: str = ""
+        self, x1: float, y1: float, x2: float, y2: float, *, colour: str = TEXT_COLOUR, width: float = 1, dash: str = ""
     ) -> None:
         """Add a straight line."""
-        self.path(f"M{_n(x1)} {_n(y1)}L{_n(x2)} {_n(y2)}", colour=colour, wide=wide, dash=dash)
+        self.path(
+            f"M{_format_number(x1)} {_format_number(y1)}L{_format_number(x2)} {_format_number(y2)}",
+            colour=colour,
+            width=width,
+            dash=dash,
+        )
         self._reach(max(x1, x2), max(y1, y2))
 
-    def path(self, steps: str, *, colour: str = INK, wide: float = 1, dash: str = "") -> None:
+    def path(self, steps: str, *, colour: str = TEXT_COLOUR, width: float = 1, dash: str = "") -> None:
         """Add a path."""
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
-        self.shapes.append(f'<path d="{steps}" fill="none" stroke="{colour}" stroke-width="{_n(wide)}"{dashes}/>')
+        self.shapes.append(
+            f'<path d="{steps}" fill="none" stroke="{colour}" stroke-width="{_format_number(width)}"{dashes}/>'
+        )
 
     def box(
-        self, x: float, y: float, wide: float, high: float, *, fill: str = "none", colour: str = INK, edge: float = 1
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        fill: str = "none",
+        colour: str = TEXT_COLOUR,
+        edge: float = 1,
     ) -> None:
         """Add a rectangle."""
-        stroke = f' stroke="{colour}" stroke-width="{_n(edge)}"' if edge else ""
+        stroke = f' stroke="{colour}" stroke-width="{_format_number(edge)}"' if edge else ""
         self.shapes.append(
-            f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(high)}" fill="{fill}"{stroke}/>'
+            f'<rect x="{_format_number(x)}" y="{_format_number(y)}" width="{_format_number(width)}" '
+            f'height="{_format_number(height)}" fill="{fill}"{stroke}/>'
         )
-        self._reach(x + wide, y + high)
+        self._reach(x + width, y + height)
 
     def _reach(self, right: float, bottom: float) -> None:
         self.right, self.bottom = max(self.right, right), max(self.bottom, bottom)
 
-    def picture(self) -> Picture:
+    def to_picture(self) -> Picture:
         """The picture, on a white background."""
-        wide, high = _n(self.right + MARGIN), _n(self.bottom + MARGIN)
+        wide, high = _format_number(self.right + MARGIN), _format_number(self.bottom + MARGIN)
         fonts = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
         size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
-        style = f'font-family="{fonts}" font-size="{_n(SIZE)}" fill="{INK}"'
+        style = f'font-family="{fonts}" font-size="{_format_number(FONT_SIZE)}" fill="{TEXT_COLOUR}"'
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style} role="img">',
-            f"<title>{escape(printable(self.title))}</title>",
-            f'<rect width="{wide}" height="{high}" fill="{PAPER}"/>',
+            f"<title>{escape(escape_unprintable(self.title))}</title>",
+            f'<rect width="{wide}" height="{high}" fill="{BACKGROUND}"/>',
             *self.shapes,
             "</svg>",
         ]
         return Picture("\n".join(lines) + "\n")
 
 
-def _text(text: str) -> str:
+def _escape(text: str) -> str:
     """Escaped text with repeated spaces preserved, which viewers would collapse."""
-    return escape(printable(text)).replace("  ", "\u00a0\u00a0").replace("\u00a0 ", "\u00a0\u00a0")
+    return escape(escape_unprintable(text)).replace("  ", "\u00a0\u00a0").replace("\u00a0 ", "\u00a0\u00a0")
 
 
-def _n(number: float) -> str:
+def _format_number(number: float) -> str:
     """A number with at most one decimal."""
     return f"{number:.1f}".removesuffix(".0")

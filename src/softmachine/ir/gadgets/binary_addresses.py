@@ -24,32 +24,32 @@ from math import ceil, floor, log
 from softmachine.ir import Signal, attend, constant, relu, stack
 from softmachine.ir.primitives import named
 from softmachine.ir.ranges import BIT, integer
-from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax_weighting
 from softmachine.transformer.features import Constant
-from softmachine.transformer.table_features import unit_vector
+from softmachine.transformer.table_features import rounded_unit_vector
 
-UNIT = 2
+BIT_SCALE = 2
 """c: a mismatch lowers the score by 2c."""
-ALL_PAIRS = 1024
+MAX_ALL_PAIRS = 1024
 """Number of addresses up to which all pairs are checked; above it, only neighbours, with a reserve for rounding."""
 
 
-def matching(wanted: Signal, held: Signal) -> tuple[Signal, Signal]:
+def address_scores(query_bits: Signal, key_bits: Signal) -> tuple[Signal, Signal]:
     """Query and key of signed bits: score 0 if the addresses are equal, at most -4 if they differ. Gap: 2."""
     query: list[Signal] = []
     key: list[Signal] = []
-    for k in range(len(wanted)):
-        query += [UNIT * wanted[k], constant(UNIT)]
-        key += [held[k], constant(-1)]
+    for k in range(len(query_bits)):
+        query += [BIT_SCALE * query_bits[k], constant(BIT_SCALE)]
+        key += [key_bits[k], constant(-1)]
     return stack(*query), stack(*key)
 
 
-def avoiding(flag: Signal) -> tuple[Signal, Signal]:
+def penalty_scores(flag: Signal) -> tuple[Signal, Signal]:
     """Query and key that lower the score by 4 at keys where a bit is 1."""
-    return constant(UNIT, 2), stack(-flag, -flag)
+    return constant(BIT_SCALE, 2), stack(-flag, -flag)
 
 
-def by_bits(soft: bool, positions: int) -> Weighting:
+def address_weighting(soft: bool, positions: int) -> Weighting:
     """Hard attention, or softmax that gives less than 1/16 in total to the positions that score 2 below the maximum.
 
     The scale is a feature: over the reals it grows with the logarithm of the number of positions. A fixed-point format
@@ -57,43 +57,45 @@ def by_bits(soft: bool, positions: int) -> Weighting:
     """
     if not soft:
         return AVERAGE_HARD
-    return softmax(Constant(max(4, ceil(log(16 * positions) / UNIT))))
+    return softmax_weighting(Constant(max(4, ceil(log(16 * positions) / BIT_SCALE))))
 
 
-def fetched(name: str, pairs: Iterable[tuple[Signal, Signal]], value: Signal, weighting: Weighting) -> Signal:
+def fetch_by_scores(name: str, pairs: Iterable[tuple[Signal, Signal]], value: Signal, weighting: Weighting) -> Signal:
     """The value at the best keys among all positions; the scores of the query-key pairs add up. Gap: 2."""
     query, key = (stack(*side) for side in zip(*pairs, strict=True))
-    return attend(name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True)
+    return attend(
+        name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=BIT_SCALE, single_key=True
+    )
 
 
-def settled(name: str, signal: Signal, where: Signal) -> Signal:
+def round_to_bit(name: str, signal: Signal, where: Signal) -> Signal:
     """Round a number within 1/4 of a bit to that bit where ``where`` is 1; 0 where it is 0. Two units.
 
     2 ReLU(x + w - 5/4) - 2 ReLU(x + w - 7/4). Assumes 0 ≤ x ≤ 1 everywhere.
     """
     up = relu(f"{name}: from 1/4", signal + where - Fraction(5, 4))
     down = relu(f"{name}: from 3/4", signal + where - Fraction(7, 4))
-    return named(name, (2 * (up - down)).known(BIT), restores=signal)
+    return named(name, (2 * (up - down)).with_range(BIT), restores=signal)
 
 
-def doubled(name: str, signal: Signal, where: Signal) -> Signal:
-    """Twice the result of :func:`settled`, with weights of at most 2, which F_2 can represent. Two units."""
+def round_to_bit_doubled(name: str, signal: Signal, where: Signal) -> Signal:
+    """Twice the result of :func:`round_to_bit`, with weights of at most 2, which F_2 can represent. Two units."""
     twice = 2 * signal + 2 * where
     up = relu(f"{name}: from 1/4", twice - Fraction(5, 2))
     down = relu(f"{name}: from 3/4", twice - Fraction(7, 2))
-    return named(name, (2 * (up - down)).known(integer(0, 2)), restores=signal)
+    return named(name, (2 * (up - down)).with_range(integer(0, 2)), restores=signal)
 
 
-def both(name: str, one: Signal, other: Signal, where: Signal) -> Signal:
+def conjunction(name: str, one: Signal, other: Signal, where: Signal) -> Signal:
     """Conjunction of two numbers within 1/8 of bits where ``where`` is 1; elsewhere 0. Two units."""
     total = one + other + where
     up = relu(f"{name}: from 9/4", total - Fraction(9, 4))
     down = relu(f"{name}: from 11/4", total - Fraction(11, 4))
-    return named(name, (2 * (up - down)).known(BIT))
+    return named(name, (2 * (up - down)).with_range(BIT))
 
 
 @dataclass(frozen=True)
-class UnitScale:
+class UnitVectorScale:
     """The constants of addressing by unit vectors.
 
     Args:
@@ -108,7 +110,7 @@ class UnitScale:
 
 
 @cache
-def unit_scale(addresses: int, positions: int, soft: bool) -> UnitScale:
+def find_unit_vector_scale(addresses: int, positions: int, soft: bool) -> UnitVectorScale:
     """Find the smallest precision, with its scale and gap, for addresses 0, …, addresses - 1.
 
     In F_b, the score of the correct address is the largest (and for softmax, every other exponential rounds to 0); over
@@ -116,29 +118,29 @@ def unit_scale(addresses: int, positions: int, soft: bool) -> UnitScale:
     """
     bits = 3
     while True:
-        gap = _least_gap(addresses, bits, soft, positions, near=True)
-        if gap is not None and addresses <= ALL_PAIRS:
-            gap = _least_gap(addresses, bits, soft, positions, near=False)
+        gap = _min_gap(addresses, bits, soft, positions, neighbours_only=True)
+        if gap is not None and addresses <= MAX_ALL_PAIRS:
+            gap = _min_gap(addresses, bits, soft, positions, neighbours_only=False)
         if gap is not None:
-            return UnitScale(bits, 1 << bits - 1, gap)
+            return UnitVectorScale(bits, 1 << bits - 1, gap)
         bits += 1
 
 
-def _least_gap(addresses: int, bits: int, soft: bool, positions: int, *, near: bool) -> Fraction | None:
+def _min_gap(addresses: int, bits: int, soft: bool, positions: int, *, neighbours_only: bool) -> Fraction | None:
     """Return the smallest gap of exact scores if scores separate all addresses (or neighbours); else None."""
-    vectors = [unit_vector(address, bits) for address in range(addresses)]
+    vectors = [rounded_unit_vector(address, bits) for address in range(addresses)]
     scale = 1 << bits - 1
     needed = max(Fraction(log(2)) * (bits + 1), Fraction(log(16 * positions))) if soft else Fraction(0)
-    reserve = 4 if near and addresses > ALL_PAIRS else 0
+    reserve = 4 if neighbours_only and addresses > MAX_ALL_PAIRS else 0
     exactly_needed = floor(needed * (1 << 2 * bits))
     rounded_needed = floor((needed + reserve) * (1 << bits))
     least: int | None = None
     for target, vector in enumerate(vectors):
-        own, own_rounded = scale * _dot(vector, vector), _rounded_dot(vector, vector, scale, bits)
-        for other in (target - 1, target + 1) if near else range(addresses):
+        own, own_rounded = scale * _exact_dot(vector, vector), _rounded_dot(vector, vector, scale, bits)
+        for other in (target - 1, target + 1) if neighbours_only else range(addresses):
             if other == target or not 0 <= other < addresses:
                 continue
-            exact = own - scale * _dot(vector, vectors[other])
+            exact = own - scale * _exact_dot(vector, vectors[other])
             rounded = own_rounded - _rounded_dot(vector, vectors[other], scale, bits)
             if exact <= exactly_needed or rounded <= rounded_needed:
                 return None
@@ -146,7 +148,7 @@ def _least_gap(addresses: int, bits: int, soft: bool, positions: int, *, near: b
     return Fraction(scale, 2) if least is None else Fraction(least, 1 << 2 * bits)
 
 
-def _dot(one: tuple[int, int], other: tuple[int, int]) -> int:
+def _exact_dot(one: tuple[int, int], other: tuple[int, int]) -> int:
     return one[0] * other[0] + one[1] * other[1]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from softmachine.ir.primitives import named, relu
-from softmachine.ir.ranges import BIT, exactly, union
+from softmachine.ir.ranges import BIT, exact, union
 from softmachine.ir.signal import Signal, stack
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
+from softmachine.support.polynomial import Polynomial
 
 
 def all_of(name: str, *bits: Signal) -> Signal:
@@ -22,14 +22,14 @@ def any_of(name: str, *bits: Signal) -> Signal:
     """Disjunction: 1 - ReLU(1 - b₁ - … - b_m). Assumes bits; returns a bit. One unit."""
     some = stack(*bits)
     some.require_bits(f"any_of {name!r}")
-    return named(name, (1 - relu(f"no {name}", 1 - some.total)).known(BIT))
+    return named(name, (1 - relu(f"no {name}", 1 - some.total)).with_range(BIT))
 
 
 def exclusive_or(name: str, first: Signal, second: Signal) -> Signal:
     """Exclusive or: a + b - 2 ReLU(a + b - 1). Assumes bits; returns a bit. One unit."""
     stack(first, second).require_bits(f"exclusive_or {name!r}")
     total = first + second
-    return named(name, (total - 2 * relu(f"both {name}", total - 1)).known(BIT))
+    return named(name, (total - 2 * relu(f"both {name}", total - 1)).with_range(BIT))
 
 
 def select(name: str, condition: Signal, then: Signal, otherwise: Signal) -> Signal:
@@ -44,36 +44,37 @@ def select(name: str, condition: Signal, then: Signal, otherwise: Signal) -> Sig
         raise ConstructionError(
             f"select {name!r} takes one bit and two signals of equal width, but the widths are {widths}"
         )
-    kinds = [union(pair) for pair in zip(then.kinds, otherwise.kinds, strict=True)]
+    kinds = [union(pair) for pair in zip(then.ranges, otherwise.ranges, strict=True)]
     parts = []
     for k, kind in enumerate(kinds):
-        if kind.grows:
+        if kind.depends_on_length:
             raise ConstructionError(f"select {name!r} takes numbers with constant bounds, but one is {kind}")
         low, span = kind.low.at(0), kind.high.at(0) - kind.low.at(0)
         first = relu(f"{name}: then", then[k] - low - span * (1 - condition))
         second = relu(f"{name}: otherwise", otherwise[k] - low - span * condition)
-        parts.append((first + second + low).known(kind))
-    return named(name, stack(*parts).labelled(then.labels) if then.labels else stack(*parts))
+        parts.append((first + second + low).with_range(kind))
+    return named(name, stack(*parts).with_labels(then.labels) if then.labels else stack(*parts))
 
 
-def gate(name: str, signal: Signal, *, off: Signal) -> Signal:
-    """The signal where every bit of ``off`` is 0, else 0: ReLU(x - off). One unit per component.
+def gate(name: str, signal: Signal, *, blockers: Signal) -> Signal:
+    """The signal where every bit of ``blockers`` is 0, else 0: ReLU(x - off). One unit per component.
 
-    Assumes 0 ≤ x ≤ 1 and ``off`` a nonnegative integer. Exact in every float format: where x passes, 0 is subtracted.
+    Assumes 0 ≤ x ≤ 1 and ``blockers`` a nonnegative integer. Exact in every float format: where x passes, 0 is
+    subtracted.
     """
-    unit = real_unit(signal, f"gate {name!r}")
-    off.require_integers(f"gate {name!r}")
-    for kind in off.kinds:
-        if not Bound.of(0).surely_at_most(kind.low):
+    unit = require_unit_interval(signal, f"gate {name!r}")
+    blockers.require_integers(f"gate {name!r}")
+    for kind in blockers.ranges:
+        if not Polynomial.coerce(0).is_coefficientwise_at_most(kind.low):
             raise ConstructionError(f"gate {name!r} takes a nonnegative off signal, but one component is {kind}")
-    shifted = stack(*(unit[k] - off.total for k in range(len(unit))))
-    kept = relu(name, shifted.labelled(unit.labels) if unit.labels else shifted)
+    shifted = stack(*(unit[k] - blockers.total for k in range(len(unit))))
+    kept = relu(name, shifted.with_labels(unit.labels) if unit.labels else shifted)
     return Signal(
-        kept.forms, tuple(union([kind, exactly(Fraction(0))]) for kind in unit.kinds), kept.labels, unit.exclusive
+        kept.forms, tuple(union([kind, exact(Fraction(0))]) for kind in unit.ranges), kept.labels, unit.is_one_hot
     )
 
 
-def rounded(name: str, signal: Signal) -> Signal:
+def round_unit_bit(name: str, signal: Signal) -> Signal:
     """Round a number within 1/4 of a bit to that bit: 2 ReLU(x - 1/4) - 2 ReLU(x - 3/4).
 
     Lemma 9 of "Simulating Hard Attention Using Soft Attention". Assumes |x - b| ≤ 1/4 for a bit b; returns b exactly.
@@ -81,13 +82,13 @@ def rounded(name: str, signal: Signal) -> Signal:
     """
     up = relu(f"{name}: from 1/4", signal - Fraction(1, 4))
     down = relu(f"{name}: from 3/4", signal - Fraction(3, 4))
-    return named(name, (2 * (up - down)).known(BIT), restores=signal)
+    return named(name, (2 * (up - down)).with_range(BIT), restores=signal)
 
 
-def real_unit(signal: Signal, gadget: str) -> Signal:
+def require_unit_interval(signal: Signal, gadget: str) -> Signal:
     """Return the signal; raise a ConstructionError unless every component lies between 0 and 1."""
-    zero, one = Bound.of(0), Bound.of(1)
-    for kind in signal.kinds:
-        if not (zero.surely_at_most(kind.low) and kind.high.surely_at_most(one)):
+    zero, one = Polynomial.coerce(0), Polynomial.coerce(1)
+    for kind in signal.ranges:
+        if not (zero.is_coefficientwise_at_most(kind.low) and kind.high.is_coefficientwise_at_most(one)):
             raise ConstructionError(f"{gadget} takes numbers between 0 and 1, but one is {kind}")
     return signal

@@ -14,18 +14,22 @@ from softmachine.ir.signal import Signal, stack
 from softmachine.transformer.attention import Mask
 
 
-def hashed(name: str, over: Signal, under: Signal) -> Signal:
+def layer_norm_hash(name: str, numerator: Signal, denominator: Signal) -> Signal:
     """φ(x, y), an injective function of the ratio x/y for positive y. Two units."""
-    return norm(name, stack(over, under).labelled(("over", "under")))
+    return norm(name, stack(numerator, denominator).with_labels(("over", "under")))
 
 
-def look_up(
-    name: str, index: Signal, per: Signal, place: Signal, place_per: Signal, read: Signal, mask: Mask
+def lookup_by_hash(
+    name: str, index: Signal, index_scale: Signal, position: Signal, position_scale: Signal, read: Signal, mask: Mask
 ) -> Signal:
     """The value of ``read`` at position ``index / per``, where positions are given as ``place / place_per``.
 
-    Assumes that ``per`` and ``place_per`` are positive, and that the position is visible. For numbers up to n the best
-    score exceeds the next by at least about 1/n⁴; no gap is declared, because it is not a rational number.
+    Assumes that ``index_scale`` and ``position_scale`` are positive, and that the position is visible. For numbers up
+    to n the best score exceeds the next by at least about 1/n⁴; no gap is declared, because it is not a rational
+    number.
     """
-    query, key = hashed(f"{name}: query hash", index, per), hashed("hash of the position", place, place_per)
+    query, key = (
+        layer_norm_hash(f"{name}: query hash", index, index_scale),
+        layer_norm_hash("hash of the position", position, position_scale),
+    )
     return attend(name, query=query, key=key, value=read, mask=mask)

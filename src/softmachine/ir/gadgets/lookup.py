@@ -13,25 +13,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softmachine.ir.gadgets.boolean import all_of
-from softmachine.ir.primitives import Fall, attend, named, position, relu
-from softmachine.ir.ranges import BIT, SHARES
+from softmachine.ir.primitives import ScoreDecay, attend, named, position, relu
+from softmachine.ir.ranges import BIT, OVER_POSITIONS
 from softmachine.ir.signal import Affine, Signal, constant, stack
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import HALF_INVERSE, I_SQUARED, INVERSE, Feature, I
+from softmachine.transformer.features import HALF_RECIPROCAL, I_SQUARED, RECIPROCAL, Feature, I
 
 
 @dataclass(frozen=True)
-class Squared:
+class WithSquare:
     """A number and its square: the score -(k - q)² needs both at query and key, because no layer can multiply."""
 
     value: Signal
     square: Signal
 
 
-def here() -> Squared:
+def position_with_square() -> WithSquare:
     """The position i and i²."""
-    return Squared(position(I), position(I_SQUARED))
+    return WithSquare(position(I), position(I_SQUARED))
 
 
 def mean(name: str, value: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
@@ -39,31 +39,35 @@ def mean(name: str, value: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
     return attend(name, value=value, mask=mask)
 
 
-def lookup(name: str, index: Signal, read: Signal, *, per: Feature | None = None, mask: Mask = Mask.CAUSAL) -> Signal:
+def lookup(
+    name: str, index: Signal, read: Signal, *, index_scale: Feature | None = None, mask: Mask = Mask.CAUSAL
+) -> Signal:
     """The value of ``read`` at position x; if x is out of range, at the nearest visible position.
 
-    The score (2 x j - j²) · s has its maximum at j = x. The factor s is 1, or the feature ``per`` if ``index`` is x·s,
-    for example a mean h/(i+1) with per 1/(i+1) (Barceló et al.; (8.8) of Chiang's lecture notes). Gap: s.
+    The score (2 x j - j²) · s has its maximum at j = x. The factor s is 1, or the feature ``index_scale`` if ``index``
+    is x·s, for example a mean h/(i+1) with per 1/(i+1) (Barceló et al.; (8.8) of Chiang's lecture notes). Gap: s.
     """
-    if not all(kind.is_integer or (per == INVERSE and kind.over == SHARES) for kind in index.kinds):
-        what = "integers over i+1" if per == INVERSE else "integers"
-        raise ConstructionError(f"lookup {name!r} takes {what}, but the index is {index.kinds[0]}")
-    scale = position(per) if per else constant(1)
-    place = here()
+    if not all(
+        kind.is_integer or (index_scale == RECIPROCAL and kind.denominator == OVER_POSITIONS) for kind in index.ranges
+    ):
+        what = "integers over i+1" if index_scale == RECIPROCAL else "integers"
+        raise ConstructionError(f"lookup {name!r} takes {what}, but the index is {index.ranges[0]}")
+    scale = position(index_scale) if index_scale else constant(1)
+    place = position_with_square()
     return attend(
         name,
         query=stack(2 * index, -scale),
         key=stack(place.value, place.square),
         value=read,
         mask=mask,
-        gap=per or Fraction(1),
-        single=True,
-        fall=Fall.QUADRATIC,
+        gap=index_scale or Fraction(1),
+        single_key=True,
+        decay=ScoreDecay.QUADRATIC,
     )
 
 
 @dataclass(frozen=True)
-class Located:
+class RecoveredInteger:
     """An integer h recovered from h/(i+1).
 
     Args:
@@ -72,12 +76,12 @@ class Located:
         read: The value read at position max(0, h).
     """
 
-    number: Squared
-    below: Signal
+    integer: WithSquare
+    is_negative: Signal
     read: Signal
 
 
-def locate(name: str, share: Signal, read: Signal, *, negative: bool, quantity: str = "") -> Located:
+def recover_integer(name: str, scaled: Signal, read: Signal, *, negative: bool, quantity: str = "") -> RecoveredInteger:
     """Recover the integer h from h/(i+1), for -i ≤ h ≤ i, and the value of ``read`` at position max(0, h).
 
     Positions are nonnegative, so a second lookup, of -h, handles negative numbers: at most one of the two results is
@@ -85,30 +89,30 @@ def locate(name: str, share: Signal, read: Signal, *, negative: bool, quantity: 
 
     Args:
         name: The name of h in the residual stream.
-        share: h/(i+1).
+        scaled: h/(i+1).
         read: The signal to read at position max(0, h).
         negative: Whether h may be negative; if not, the second head is omitted.
         quantity: The quantity in the names "recover …" of the heads; by default the name.
     """
-    place, quantity = here(), quantity or name
-    above = lookup(f"recover {quantity}", share, stack(place.value, place.square, read), per=INVERSE)
+    place, quantity = position_with_square(), quantity or name
+    above = lookup(f"recover {quantity}", scaled, stack(place.value, place.square, read), index_scale=RECIPROCAL)
     value, square, found = above[0], above[1], above[2:]
     if read.labels:
-        found = named(f"read at {name}", found.labelled(read.labels, exclusive=read.exclusive))
+        found = named(f"read at {name}", found.with_labels(read.labels, exclusive=read.is_one_hot))
     below = constant(0)
     if negative:
-        mirrored = lookup(f"recover -{quantity}", -share, stack(place.value, place.square), per=INVERSE)
+        mirrored = lookup(f"recover -{quantity}", -scaled, stack(place.value, place.square), index_scale=RECIPROCAL)
         below = named(f"-{name} if negative", mirrored[0])
         value, square = value - mirrored[0], square + mirrored[1]
-    return Located(Squared(named(name, value), named(f"{name}²", square)), below, found)
+    return RecoveredInteger(WithSquare(named(name, value), named(f"{name}²", square)), below, found)
 
 
-def latest(
+def fetch_latest(
     name: str,
     read: Signal,
     *,
     where: Signal | None = None,
-    equal: tuple[Squared, Squared] | None = None,
+    matches: tuple[WithSquare, WithSquare] | None = None,
     mask: Mask = Mask.CAUSAL,
 ) -> Signal:
     """The value of ``read`` at the latest position among the best matches.
@@ -117,27 +121,27 @@ def latest(
         name: The head's name.
         read: The signal to retrieve. To detect a partial match, retrieve the matched quantities with it.
         where: A bit at the key that should be 1.
-        equal: An integer with its square at the key, and one at the query, that should be equal.
+        matches: An integer with its square at the key, and one at the query, that should be equal.
         mask: Which earlier positions are visible.
 
     The score is where - (k - q)² + j / (2(i+1)), expanded to 2kq - k² - q² so that it is small near the match, with the
     tie-breaking term last: this order keeps float64 exact for 10⁸ steps. Gap: 1/(2(i+1)).
     """
-    if not mask.causal:
+    if not mask.is_causal:
         raise ConstructionError(f"latest {name!r} needs a causal mask, not {str(mask)!r}")
     query, key = [], []
     if where is not None:
         where.require_bits(f"latest {name!r}")
         query.append(constant(1))
         key.append(where)
-    if equal is not None:
-        theirs, ours = equal
+    if matches is not None:
+        theirs, ours = matches
         stack(theirs.value, ours.value).require_integers(f"latest {name!r}")
         query += [2 * ours.value, constant(-1), -ours.square]
         key += [theirs.value, theirs.square, constant(1)]
     if not key:
         raise ConstructionError(f"latest {name!r} has no match condition: give where, equal, or both")
-    query.append(position(INVERSE) * Fraction(1, 2))
+    query.append(position(RECIPROCAL) * Fraction(1, 2))
     key.append(position(I))
     return attend(
         name,
@@ -145,9 +149,9 @@ def latest(
         key=stack(*key),
         value=read,
         mask=mask,
-        gap=HALF_INVERSE,
-        single=True,
-        fall=Fall.LINEAR,
+        gap=HALF_RECIPROCAL,
+        single_key=True,
+        decay=ScoreDecay.LINEAR,
     )
 
 
@@ -161,26 +165,26 @@ def exists(name: str, where: Signal, *, match: tuple[Signal, Signal] | None = No
     ours, theirs = match or (None, None)
     query = stack(ours, constant(1)) if ours else constant(1)
     key = stack(theirs, where) if theirs else where
-    return attend(name, query=query, key=key, value=where, mask=mask, gap=1, single=True)
+    return attend(name, query=query, key=key, value=where, mask=mask, gap=1, single_key=True)
 
 
 def fetch(name: str, address: Signal, keys: Signal, read: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
     """The value of ``read`` where the ±1 vector ``keys`` equals ``address``. Gap: 2."""
-    return attend(name, query=address, key=keys, value=read, mask=mask, gap=2, single=True)
+    return attend(name, query=address, key=keys, value=read, mask=mask, gap=2, single_key=True)
 
 
-def previous(name: str, read: Signal) -> Signal:
+def fetch_previous(name: str, read: Signal) -> Signal:
     """The value of ``read`` at position i - 1; at position 0, its own value. Gap: 1."""
     return lookup(name, position(I) - 1, read)
 
 
 def first_position(name: str = "first") -> Signal:
     """A bit: whether this is position 0. One unit: ReLU(1 - i)."""
-    return relu(name, 1 - position(I)).known(BIT)
+    return relu(name, 1 - position(I)).with_range(BIT)
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a table: where all conditions hold, the outputs with these labels are 1.
 
     Args:
@@ -194,24 +198,24 @@ class Row:
     outputs: tuple[str, ...]
 
 
-def table(name: str, labels: Sequence[str], rows: Sequence[Row]) -> Signal:
+def lookup_table(name: str, labels: Sequence[str], rows: Sequence[TableRow]) -> Signal:
     """One bit per label: 1 where a row with that output applies. Assumes at most one row applies. One unit per row."""
-    _require(f"table {name!r}", [label for row in rows for label in row.outputs], labels)
+    _require_labels(f"table {name!r}", [label for row in rows for label in row.outputs], labels)
     units = [all_of(f"{name}: {row.name}", *row.conditions).forms[0] for row in rows]
     forms = {label: [unit for unit, row in zip(units, rows, strict=True) if label in row.outputs] for label in labels}
     sums = tuple(Affine.sum(forms[label]) for label in labels)
     return named(name, Signal(sums, (BIT,) * len(sums), tuple(labels)))
 
 
-def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -> Signal:
+def one_hot_with_default(name: str, *choices: Signal, labels: Sequence[str], default: str) -> Signal:
     """One-hot over ``labels``: the sum of the choices, and the default label where all of them are 0.
 
     Assumes labelled bits, at most one of them 1 in all choices together. No unit: the default is affine.
     """
     for choice in choices:
         choice.require_bits(f"first_of {name!r}")
-        _require(f"first_of {name!r}", choice.labels or ("unlabelled",), labels)
-    _require(f"first_of {name!r}", [default], labels)
+        _require_labels(f"first_of {name!r}", choice.labels or ("unlabelled",), labels)
+    _require_labels(f"first_of {name!r}", [default], labels)
     forms = {
         label: Affine.sum(choice[label].forms[0] for choice in choices if label in (choice.labels or ()))
         for label in labels
@@ -219,10 +223,10 @@ def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -
     }
     forms[default] = Affine.sum([Affine({}, Fraction(1)), *(form * Fraction(-1) for form in forms.values())])
     ordered = tuple(forms[label] for label in labels)
-    return named(name, Signal(ordered, (BIT,) * len(labels), tuple(labels), exclusive=True))
+    return named(name, Signal(ordered, (BIT,) * len(labels), tuple(labels), is_one_hot=True))
 
 
-def _require(gadget: str, used: Iterable[str], labels: Sequence[str]) -> None:
+def _require_labels(gadget: str, used: Iterable[str], labels: Sequence[str]) -> None:
     """Raise a ConstructionError unless all used labels exist."""
     known = set(labels)
     for label in used:

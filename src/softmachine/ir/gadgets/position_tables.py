@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from softmachine.ir import Signal, position, stack
 from softmachine.transformer.features import ceil_log2
-from softmachine.transformer.table_features import AddressBit, AddressVector, Table
+from softmachine.transformer.table_features import AddressBit, AddressVector, TableFeature
 
 
-def flag(name: str, table: Sequence[int]) -> Signal:
+def position_flag(name: str, table: Sequence[int]) -> Signal:
     """A bit at every position."""
-    return position(Table(name, tuple(map(Fraction, table))))
+    return position(TableFeature(name, tuple(map(Fraction, table))))
 
 
 def address_width(addresses: int) -> int:
@@ -24,13 +24,13 @@ def address_width(addresses: int) -> int:
     return max(2, ceil_log2(addresses))
 
 
-def binary_address(name: str, width: int, table: Sequence[int]) -> Signal:
+def binary_address_features(name: str, width: int, table: Sequence[int]) -> Signal:
     """The address at every position as ``width`` signed bits; zeros at positions without one."""
     entries = tuple(table)
     return stack(*(position(AddressBit(name, k, entries)) for k in range(width)))
 
 
-def unit_address(name: str, bits: int, table: Sequence[int]) -> Signal:
+def unit_vector_features(name: str, bits: int, table: Sequence[int]) -> Signal:
     """The address at every position as a unit vector, rounded to ``bits`` bits; zeros at positions without one."""
     entries = tuple(table)
     return stack(*(position(AddressVector(name, component, bits, entries)) for component in (0, 1)))

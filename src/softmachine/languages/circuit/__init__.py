@@ -1,6 +1,6 @@
 """Boolean circuits: data type, evaluation, simplification, generators and the established file formats."""
 
-from softmachine.languages.circuit.builder import Builder
+from softmachine.languages.circuit.builder import CircuitBuilder
 from softmachine.languages.circuit.circuit import Circuit, Gate, GateKind
 from softmachine.languages.circuit.generators import (
     adder,
@@ -13,11 +13,11 @@ from softmachine.languages.circuit.generators import (
     threshold,
 )
 from softmachine.languages.circuit.interpreter import evaluate, evaluate_many, evaluate_wires, truth_table
-from softmachine.languages.circuit.structural_hashing import Basis, equivalent, simplified
+from softmachine.languages.circuit.structural_hashing import Basis, are_equivalent, simplify
 
 __all__ = [
-    "Circuit", "Gate", "GateKind", "Builder",
+    "Circuit", "Gate", "GateKind", "CircuitBuilder",
     "evaluate", "evaluate_many", "evaluate_wires", "truth_table",
-    "Basis", "simplified", "equivalent",
+    "Basis", "simplify", "are_equivalent",
     "adder", "lookahead_adder", "multiplier", "comparator", "majority", "threshold", "parity", "sorting_network",
 ]  # fmt: skip

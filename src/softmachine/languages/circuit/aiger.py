@@ -26,41 +26,41 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from softmachine.languages.circuit.and_inverter import And, AndInverterGraph, Output
+from softmachine.languages.circuit.and_inverter import AigerAnd, AigerOutput, AndInverterGraph
 from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.lines import Line, check_length, lines_of
-from softmachine.languages.circuit.structural_hashing import Basis, Network, as_network, used
-from softmachine.languages.source import name_of
-from softmachine.support.errors import Place, SourceError
+from softmachine.languages.circuit.lines import SourceLine, check_length, source_lines
+from softmachine.languages.circuit.structural_hashing import Basis, HashedNetwork, reachable_nodes, to_network
+from softmachine.languages.source import default_name
+from softmachine.support.errors import SourceError, SourceLocation
 
-EXAMPLE = "the first line is like: aag 7 2 0 1 5 (largest variable, inputs, latches, outputs, ANDs)"
+HEADER_HINT = "the first line is like: aag 7 2 0 1 5 (largest variable, inputs, latches, outputs, ANDs)"
 _NUMBERS = ("the largest variable", *(f"the number of {kind}" for kind in ("inputs", "latches", "outputs", "ANDs")))
 
 
 @dataclass(frozen=True)
-class Header:
+class AigerHeader:
     """The largest variable and the numbers of inputs, outputs and ANDs. Files with latches are rejected."""
 
-    largest: int
+    max_variable: int
     inputs: int
     outputs: int
     ands: int
 
     @property
-    def largest_literal(self) -> int:
+    def max_literal(self) -> int:
         """The largest literal: the negation of the largest variable."""
-        return 2 * self.largest + 1
+        return 2 * self.max_variable + 1
 
 
-def header_of(line: Line, word: str) -> Header:
+def parse_header(line: SourceLine, word: str) -> AigerHeader:
     """Parse the first line, which begins with the keyword of its format.
 
     Raises:
         SourceError: If it is not a header, or declares latches or properties.
     """
     if line.fields[0] != word or not 6 <= len(line.fields) <= 10:
-        raise line.error("this is not the header of an AIGER file", EXAMPLE)
-    largest, inputs, latches, outputs, ands = (line.number(k, text) for k, text in enumerate(_NUMBERS, start=1))
+        raise line.error("this is not the header of an AIGER file", HEADER_HINT)
+    largest, inputs, latches, outputs, ands = (line.parse_number(k, text) for k, text in enumerate(_NUMBERS, start=1))
     if latches:
         raise line.error(
             f"there are {latches} latches, which are memory; only combinational circuits are supported",
@@ -68,12 +68,12 @@ def header_of(line: Line, word: str) -> Header:
             field=3,
         )
     for extra in range(6, len(line.fields)):
-        if line.number(extra, "a number of properties"):
+        if line.parse_number(extra, "a number of properties"):
             raise line.error("properties and constraints are not supported; declare them as outputs", field=extra)
-    return Header(largest, inputs, outputs, ands)
+    return AigerHeader(largest, inputs, outputs, ands)
 
 
-def symbols_of(lines: Iterable[Line], header: Header) -> dict[str, str]:
+def parse_symbols(lines: Iterable[SourceLine], header: AigerHeader) -> dict[str, str]:
     """Parse the names of inputs and outputs, up to the comments."""
     found = {}
     for line in lines:
@@ -88,22 +88,22 @@ def symbols_of(lines: Iterable[Line], header: Header) -> dict[str, str]:
     return found
 
 
-def read(text: str, source: str) -> AndInverterGraph:
+def parse_ascii(text: str, source: str) -> AndInverterGraph:
     """Parse an ASCII AIGER file.
 
     Raises:
         SourceError: If the text is not an ASCII AIGER file.
     """
-    lines = list(lines_of(text, source))
+    lines = list(source_lines(text, source))
     if not lines:
-        raise SourceError("the file is empty", place=Place(source), hint=EXAMPLE)
-    return _Reader(header_of(lines[0], "aag"), lines).graph()
+        raise SourceError("the file is empty", place=SourceLocation(source), hint=HEADER_HINT)
+    return _AsciiParser(parse_header(lines[0], "aag"), lines).parse()
 
 
-class _Reader:
+class _AsciiParser:
     """Parser state: the lines of each section, and the variables driven so far."""
 
-    def __init__(self, header: Header, lines: list[Line]) -> None:
+    def __init__(self, header: AigerHeader, lines: list[SourceLine]) -> None:
         inputs, outputs, ands = header.inputs, header.outputs, header.ands
         self.header, self.first, body = header, lines[0], lines[1:]
         if len(body) < inputs + outputs + ands:
@@ -113,10 +113,10 @@ class _Reader:
         self.inputs, body = body[:inputs], body[inputs:]
         self.outputs, body = body[:outputs], body[outputs:]
         self.ands = body[:ands]
-        self.symbols = symbols_of(body[ands:], header)
+        self.symbols = parse_symbols(body[ands:], header)
         self.driven: set[int] = set()
 
-    def graph(self) -> AndInverterGraph:
+    def parse(self) -> AndInverterGraph:
         """Parse the file; every variable is driven exactly once, and gates may come in any order."""
         inputs = [
             self._variable(line, "an input", fields=1, example="an input is one even literal per line")
@@ -124,17 +124,17 @@ class _Reader:
         ]
         variables = [self._variable(line, "an AND", fields=3, example="an AND is like: 6 2 4") for line in self.ands]
         ands = [
-            And(variable, self._literal(line, 1), self._literal(line, 2), line.place)
+            AigerAnd(variable, self._literal(line, 1), self._literal(line, 2), line.place)
             for variable, line in zip(variables, self.ands, strict=True)
         ]
-        outputs = [Output(self._literal(line, 0), line.place) for line in self.outputs]
+        outputs = [AigerOutput(self._literal(line, 0), line.place) for line in self.outputs]
         return AndInverterGraph(inputs, ands, outputs, self.symbols, self.first.place)
 
-    def _variable(self, line: Line, what: str, *, fields: int, example: str) -> int:
+    def _variable(self, line: SourceLine, what: str, *, fields: int, example: str) -> int:
         """Parse the variable that a line defines."""
         if len(line.fields) != fields:
             raise line.error(f"this is not {what}", example)
-        literal = line.number(0, what, most=self.header.largest_literal)
+        literal = line.parse_number(0, what, maximum=self.header.max_literal)
         if literal % 2 or not literal:
             raise line.error(f"{what} is a literal that is even and not 0, not {literal}", field=0)
         if literal // 2 in self.driven:
@@ -142,23 +142,23 @@ class _Reader:
         self.driven.add(literal // 2)
         return literal // 2
 
-    def _literal(self, line: Line, field: int) -> int:
+    def _literal(self, line: SourceLine, field: int) -> int:
         """Parse a literal that is used as an argument or an output."""
-        literal = line.number(field, "a literal", most=self.header.largest_literal)
+        literal = line.parse_number(field, "a literal", maximum=self.header.max_literal)
         if literal > 1 and literal // 2 not in self.driven:
             raise line.error(f"nothing drives variable {literal // 2} (literal {literal})", field=field)
         return literal
 
 
-LONGEST_LINE = 200
+MAX_LINE_BYTES = 200
 """Maximum bytes in a line of numbers."""
-LEAST_BYTES = 2
+MIN_GATE_BYTES = 2
 """Minimum bytes of an output or an AND."""
-LONGEST_NUMBER = 5
+MAX_VARINT_BYTES = 5
 """Maximum bytes of a varint (a difference of literals)."""
 
 
-def aiger_binary_read(text: str, source: str) -> AndInverterGraph:
+def parse_binary(text: str, source: str) -> AndInverterGraph:
     """Parse a binary AIGER file.
 
     Args:
@@ -172,50 +172,50 @@ def aiger_binary_read(text: str, source: str) -> AndInverterGraph:
     try:
         data = text.encode("latin-1")
     except UnicodeEncodeError as error:
-        raise SourceError(f"character {error.start} is not a byte", place=Place(source)) from None
-    return _aiger_binary_Reader(data, source).graph()
+        raise SourceError(f"character {error.start} is not a byte", place=SourceLocation(source)) from None
+    return _BinaryParser(data, source).parse()
 
 
 @dataclass(frozen=True)
-class _TextLine(Line):
+class _TextLine(SourceLine):
     """A line of text in a binary file; errors in it give the byte offset instead of line and column."""
 
-    begins: int
+    byte_offset: int
 
     def error(self, message: str, hint: str | None = None, *, field: int | None = None) -> SourceError:
-        before = len(self.text[: self.start(field)].encode("utf-8"))
-        return SourceError(f"byte {self.begins + before}: {message}", place=self.place, hint=hint)
+        before = len(self.text[: self.field_offset(field)].encode("utf-8"))
+        return SourceError(f"byte {self.byte_offset + before}: {message}", place=self.place, hint=hint)
 
 
-class _aiger_binary_Reader:
+class _BinaryParser:
     """Parser state: the bytes of a file and the read position."""
 
     def __init__(self, data: bytes, source: str) -> None:
         self.data = data
-        self.place = Place(source)
+        self.place = SourceLocation(source)
         self.at = 0
 
-    def graph(self) -> AndInverterGraph:
+    def parse(self) -> AndInverterGraph:
         """Parse the sections in the order of the file."""
-        header = header_of(self._numbers(), "aig")
+        header = parse_header(self._read_numbers(), "aig")
         self._check_sizes(header)
-        outputs = [Output(self._output(header), self.place) for _ in range(header.outputs)]
-        ands = [self._and(variable) for variable in range(header.inputs + 1, header.largest + 1)]
-        symbols = symbols_of(self._names(), header)
+        outputs = [AigerOutput(self._read_output(header), self.place) for _ in range(header.outputs)]
+        ands = [self._read_and(variable) for variable in range(header.inputs + 1, header.max_variable + 1)]
+        symbols = parse_symbols(self._read_names(), header)
         return AndInverterGraph(range(1, header.inputs + 1), ands, outputs, symbols, self.place)
 
     def _error(self, message: str, at: int) -> SourceError:
         return SourceError(f"byte {at}: {message}", place=self.place)
 
-    def _check_sizes(self, header: Header) -> None:
+    def _check_sizes(self, header: AigerHeader) -> None:
         sizes = f"{header.inputs:,} inputs, {header.outputs:,} outputs and {header.ands:,} ANDs"
-        if header.largest != header.inputs + header.ands:
-            raise self._error(f"the largest variable is {header.largest:,}, but the header declares {sizes}", 0)
+        if header.max_variable != header.inputs + header.ands:
+            raise self._error(f"the largest variable is {header.max_variable:,}, but the header declares {sizes}", 0)
         left = len(self.data) - self.at
-        if left < LEAST_BYTES * (header.outputs + header.ands):
+        if left < MIN_GATE_BYTES * (header.outputs + header.ands):
             raise self._error(f"the header declares {sizes}, but only {left:,} bytes follow", self.at)
 
-    def _line(self, longest: int | None = None) -> _TextLine:
+    def _read_line(self, longest: int | None = None) -> _TextLine:
         """Read a line at the current position, without its line break."""
         begins, stop = self.at, len(self.data) if longest is None else self.at + longest
         end = self.data.find(b"\n", begins, stop)
@@ -228,61 +228,61 @@ class _aiger_binary_Reader:
         except UnicodeDecodeError as error:
             raise self._error("this is not UTF-8 text", begins + error.start) from None
 
-    def _numbers(self) -> _TextLine:
-        line = self._line(LONGEST_LINE)
+    def _read_numbers(self) -> _TextLine:
+        line = self._read_line(MAX_LINE_BYTES)
         if not line.fields:
             raise line.error("expected a number, but the line is empty")
         return line
 
-    def _output(self, header: Header) -> int:
-        line = self._numbers()
+    def _read_output(self, header: AigerHeader) -> int:
+        line = self._read_numbers()
         if len(line.fields) != 1:
             raise line.error("an output is one literal per line")
-        return line.number(0, "an output", most=header.largest_literal)
+        return line.parse_number(0, "an output", maximum=header.max_literal)
 
-    def _and(self, variable: int) -> And:
-        one = self._below(2 * variable, least=1)
-        return And(variable, one, self._below(one, least=0), self.place)
+    def _read_and(self, variable: int) -> AigerAnd:
+        one = self._read_literal_below(2 * variable, least=1)
+        return AigerAnd(variable, one, self._read_literal_below(one, least=0), self.place)
 
-    def _below(self, literal: int, least: int) -> int:
+    def _read_literal_below(self, literal: int, least: int) -> int:
         """Read a literal that is stored as its difference from a larger one."""
-        begins, difference = self.at, self._difference()
+        begins, difference = self.at, self._read_varint()
         if not least <= difference <= literal:
             raise self._error(f"an AND cannot read literal {literal} less {difference:,}", begins)
         return literal - difference
 
-    def _difference(self) -> int:
+    def _read_varint(self) -> int:
         number = 0
-        for k, byte in enumerate(self.data[self.at : self.at + LONGEST_NUMBER]):
+        for k, byte in enumerate(self.data[self.at : self.at + MAX_VARINT_BYTES]):
             number |= (byte & 0x7F) << 7 * k
             if byte < 0x80:
                 self.at += k + 1
                 return number
-        if self.at + LONGEST_NUMBER > len(self.data):
+        if self.at + MAX_VARINT_BYTES > len(self.data):
             raise self._error("the file ends in the middle of an AND", len(self.data))
-        raise self._error(f"a number of more than {LONGEST_NUMBER} bytes; literals are smaller", self.at)
+        raise self._error(f"a number of more than {MAX_VARINT_BYTES} bytes; literals are smaller", self.at)
 
-    def _names(self) -> Iterator[Line]:
+    def _read_names(self) -> Iterator[SourceLine]:
         """Yield the non-empty lines after the ANDs, lazily: the comments are only decoded if the caller reads on."""
         while self.at < len(self.data):
-            line = self._line()
+            line = self._read_line()
             if line.fields:
                 yield line
 
 
-BINARY = "aig "
+BINARY_MAGIC = "aig "
 """First bytes of a binary file."""
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
     """Parse an AIGER file; the text of a binary file is its bytes decoded as Latin-1, one character per byte."""
-    graph = (aiger_binary_read if text.startswith(BINARY) else read)(text, source)
-    return graph.circuit(name or name_of(source) or "circuit")
+    graph = (parse_binary if text.startswith(BINARY_MAGIC) else parse_ascii)(text, source)
+    return graph.to_circuit(name or default_name(source) or "circuit")
 
 
 def to_text(circuit: Circuit) -> str:
     """Format a circuit as ASCII AIGER: gates become two-input ANDs and negations, and lose their names."""
-    network, wires = as_network(circuit, Basis.AIG)
+    network, wires = to_network(circuit, Basis.AIG)
     literal = _literals(network, [wires[wire] for wire in circuit.outputs])
     ands = [number for number in literal if network.nodes[number][0] == "and"]
     outputs = [literal[wires[wire]] for wire in circuit.outputs]
@@ -292,16 +292,16 @@ def to_text(circuit: Circuit) -> str:
     for number in ands:
         one, other = sorted((literal[argument] for argument in network.nodes[number][1]), reverse=True)
         lines.append(f"{literal[number]} {one} {other}")
-    lines += [f"i{k} {wire}" for k, wire in enumerate(circuit.inputs) if _nameable(wire)]
-    lines += [f"o{k} {wire}" for k, wire in enumerate(circuit.outputs) if _nameable(wire)]
-    return "\n".join([*lines, "c", circuit.name if _nameable(circuit.name) else "circuit"]) + "\n"
+    lines += [f"i{k} {wire}" for k, wire in enumerate(circuit.inputs) if _can_be_named(wire)]
+    lines += [f"o{k} {wire}" for k, wire in enumerate(circuit.outputs) if _can_be_named(wire)]
+    return "\n".join([*lines, "c", circuit.name if _can_be_named(circuit.name) else "circuit"]) + "\n"
 
 
-def _literals(network: Network, outputs: list[int]) -> dict[int, int]:
+def _literals(network: HashedNetwork, outputs: list[int]) -> dict[int, int]:
     """Assign a literal to each gate that the outputs depend on, and to all inputs."""
     literal = {0: 0, 1: 1, **{number: 2 * k for k, number in enumerate(network.inputs, start=1)}}
     variable = len(network.inputs)
-    for number in used(network, outputs):
+    for number in reachable_nodes(network, outputs):
         kind, arguments, _ = network.nodes[number]
         if kind == "and":
             variable += 1
@@ -311,5 +311,5 @@ def _literals(network: Network, outputs: list[int]) -> dict[int, int]:
     return literal
 
 
-def _nameable(name: str) -> bool:
+def _can_be_named(name: str) -> bool:
     return name.isprintable() and name == name.strip() != ""

@@ -10,25 +10,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from softmachine.languages.circuit.builder import Builder
+from softmachine.languages.circuit.builder import CircuitBuilder
 from softmachine.languages.circuit.circuit import Circuit, GateKind
-from softmachine.support.errors import Place
+from softmachine.support.errors import SourceLocation
 
 
-class And(NamedTuple):
+class AigerAnd(NamedTuple):
     """An AND of two literals, with the variable that it drives."""
 
     variable: int
-    one: int
-    other: int
-    place: Place
+    left: int
+    right: int
+    place: SourceLocation
 
 
-class Output(NamedTuple):
+class AigerOutput(NamedTuple):
     """An output literal."""
 
     literal: int
-    place: Place
+    place: SourceLocation
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class AndInverterGraph:
     """
 
     inputs: Sequence[int]
-    ands: Sequence[And]
-    outputs: Sequence[Output]
+    ands: Sequence[AigerAnd]
+    outputs: Sequence[AigerOutput]
     symbols: Mapping[str, str]
-    place: Place
+    place: SourceLocation
 
-    def circuit(self, name: str) -> Circuit:
+    def to_circuit(self, name: str) -> Circuit:
         """Convert the graph to a circuit. Wires without a name get a fresh one."""
-        return _Maker(self, name).circuit()
+        return _CircuitConverter(self, name).convert()
 
 
-class _Maker:
+class _CircuitConverter:
     """Conversion of one graph to a circuit."""
 
     def __init__(self, graph: AndInverterGraph, name: str) -> None:
@@ -62,26 +62,26 @@ class _Maker:
         self.taken = set(graph.symbols.values())
         """Names that are in use or reserved."""
         inputs = [self._input_name(k) for k in range(len(graph.inputs))]
-        self.builder = Builder(name, inputs, reserved=self.taken)
+        self.builder = CircuitBuilder(name, inputs, reserved=self.taken)
         self.wires = {2 * variable: wire for variable, wire in zip(graph.inputs, inputs, strict=True)}
         """Wire of each literal that has one."""
         self.named = self._output_names(set(inputs))
         """Literals that carry the name of their output, so that no BUF gate is needed."""
 
-    def circuit(self) -> Circuit:
+    def convert(self) -> Circuit:
         """Convert: name all gates first, then connect them, because files may list gates in any order."""
         for gate in self.graph.ands:
             literal = 2 * gate.variable
-            self.wires[literal] = self.named.get(literal) or self._unused(f"v{gate.variable}")
+            self.wires[literal] = self.named.get(literal) or self._reserve_name(f"v{gate.variable}")
         for gate in self.graph.ands:
-            arguments = [self._wire(literal, gate.place) for literal in (gate.one, gate.other)]
+            arguments = [self._wire(literal, gate.place) for literal in (gate.left, gate.right)]
             self.builder.gate(GateKind.AND, *arguments, name=self.wires[2 * gate.variable], place=gate.place)
         return self.builder.build(self._outputs(), self.graph.place)
 
     def _input_name(self, k: int) -> str:
-        return self.graph.symbols.get(f"i{k}") or self._unused(f"i{k}")
+        return self.graph.symbols.get(f"i{k}") or self._reserve_name(f"i{k}")
 
-    def _unused(self, name: str) -> str:
+    def _reserve_name(self, name: str) -> str:
         """Reserve a name; primes are appended while it is in use."""
         while name in self.taken:
             name += "'"
@@ -108,7 +108,7 @@ class _Maker:
                 wires[k] = self.builder.gate(GateKind.BUF, wire, name=name, place=self.graph.outputs[k].place)
         return wires
 
-    def _wire(self, literal: int, place: Place) -> str:
+    def _wire(self, literal: int, place: SourceLocation) -> str:
         """The wire of a literal; gates for constants and negations are created on first use."""
         if literal not in self.wires:
             name = self.named.get(literal)

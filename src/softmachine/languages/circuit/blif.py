@@ -14,18 +14,18 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import comb
 
-from softmachine.languages.circuit.builder import Builder
-from softmachine.languages.circuit.circuit import CONSTANT, UNARY, Circuit, Gate, GateKind
-from softmachine.languages.circuit.lines import Line, check_names, lines_of
-from softmachine.languages.circuit.structural_hashing import Basis, simplified
-from softmachine.languages.source import name_of
-from softmachine.support.errors import Place, SourceError
+from softmachine.languages.circuit.builder import CircuitBuilder
+from softmachine.languages.circuit.circuit import CONSTANT_KINDS, UNARY_KINDS, Circuit, Gate, GateKind
+from softmachine.languages.circuit.lines import SourceLine, check_names, source_lines
+from softmachine.languages.circuit.structural_hashing import Basis, simplify
+from softmachine.languages.source import default_name
+from softmachine.support.errors import SourceError, SourceLocation
 
-SEQUENTIAL = (".latch", ".mlatch", ".start_kiss", ".clock")
-WIDE = [kind for kind in GateKind if kind not in UNARY | CONSTANT | {GateKind.THR}]
-WIDEST_TABLE = 8
+SEQUENTIAL_KEYWORDS = (".latch", ".mlatch", ".start_kiss", ".clock")
+WIDE_KINDS = [kind for kind in GateKind if kind not in UNARY_KINDS | CONSTANT_KINDS | {GateKind.THR}]
+MAX_TABLE_INPUTS = 8
 """Covers of at most this many arguments are compared with all symmetric gates."""
-MOST_ROWS = 70
+MAX_ROWS = 70
 """Maximum rows per printed gate; the printer splits gates that need more."""
 
 
@@ -33,7 +33,7 @@ MOST_ROWS = 70
 class _Cover:
     """A ``.names`` statement: its wires, its rows, and the value of these (1 for the on-set, 0 for the off-set)."""
 
-    place: Place
+    place: SourceLocation
     inputs: list[str]
     output: str
     rows: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
     inputs: list[str] = []
     outputs: list[str] = []
     covers: list[_Cover] = []
-    for line in _joined(lines_of(text, source, comment="#")):
+    for line in _join_lines(source_lines(text, source, comment="#")):
         word, *rest = line.fields
         match word:
             case ".model" if model is not None:
@@ -64,32 +64,32 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
             case ".end":
                 break
             case _ if word.startswith("."):
-                raise _refused(line, word)
+                raise _unsupported_error(line, word)
             case _:
-                _row(covers, line)
+                _parse_row(covers, line)
     if not (covers or inputs or outputs):
-        raise SourceError("there is no circuit in this file", place=Place(source), hint="begin with .model")
+        raise SourceError("there is no circuit in this file", place=SourceLocation(source), hint="begin with .model")
     taken = {*inputs, *outputs, *(wire for cover in covers for wire in (*cover.inputs, cover.output))}
-    builder = Builder(name or model or name_of(source) or "circuit", inputs, reserved=taken)
+    builder = CircuitBuilder(name or model or default_name(source) or "circuit", inputs, reserved=taken)
     for cover in covers:
-        _gates(builder, cover)
-    return builder.build(outputs, Place(source))
+        _add_gates(builder, cover)
+    return builder.build(outputs, SourceLocation(source))
 
 
-def _joined(lines: Iterator[Line]) -> Iterator[Line]:
+def _join_lines(lines: Iterator[SourceLine]) -> Iterator[SourceLine]:
     """Join lines that end in a backslash to the next line."""
-    begun: Line | None = None
+    begun: SourceLine | None = None
     for line in lines:
-        whole = Line(f"{begun.text[:-1]} {line.text.lstrip()}", begun.place) if begun else line
+        whole = SourceLine(f"{begun.text[:-1]} {line.text.lstrip()}", begun.place) if begun else line
         begun = whole if whole.text.endswith("\\") else None
         if begun is None:
             yield whole
     if begun is not None and begun.text[:-1].strip():
-        yield Line(begun.text[:-1], begun.place)
+        yield SourceLine(begun.text[:-1], begun.place)
 
 
-def _refused(line: Line, word: str) -> SourceError:
-    if word in SEQUENTIAL:
+def _unsupported_error(line: SourceLine, word: str) -> SourceError:
+    if word in SEQUENTIAL_KEYWORDS:
         return line.error(
             f"{word} describes memory; only combinational circuits are supported",
             "cut the circuit at its latches: make their outputs inputs, and their inputs outputs",
@@ -98,7 +98,7 @@ def _refused(line: Line, word: str) -> SourceError:
     return line.error(f"{word[:40]} is not supported", f"the combinational subset has {known}")
 
 
-def _row(covers: list[_Cover], line: Line) -> None:
+def _parse_row(covers: list[_Cover], line: SourceLine) -> None:
     """Parse a row and append it to the last cover."""
     if not covers:
         raise line.error("a row of a cover before any .names")
@@ -115,13 +115,13 @@ def _row(covers: list[_Cover], line: Line) -> None:
     cover.rows.append(pattern)
 
 
-def _gates(builder: Builder, cover: _Cover) -> None:
+def _add_gates(builder: CircuitBuilder, cover: _Cover) -> None:
     """Add the gate that a cover equals, or else an OR of ANDs."""
     place, positive = cover.place, cover.value != "0"
-    simple = _symmetric(cover.rows, len(cover.inputs), positive) or _simple(cover.rows, positive)
+    simple = _match_symmetric_gate(cover.rows, len(cover.inputs), positive) or _match_basic_gate(cover.rows, positive)
     if simple is not None:
         kind, threshold = simple
-        arguments = () if kind in CONSTANT else cover.inputs
+        arguments = () if kind in CONSTANT_KINDS else cover.inputs
         builder.gate(kind, *arguments, name=cover.output, threshold=threshold, place=place)
         return
     inverse: dict[str, str] = {}
@@ -146,44 +146,44 @@ The key is the character in the rows, then the value of the cover.
 """
 
 
-def _simple(rows: list[str], positive: bool) -> tuple[GateKind, int | None] | None:
+def _match_basic_gate(rows: list[str], positive: bool) -> tuple[GateKind, int | None] | None:
     """Recognise AND, OR, NAND and NOR of any width."""
     for sign in "10":
         case = f"{sign}{positive:d}"
         if len(rows) == 1 and set(rows[0]) == {sign}:
             return _ONE_ROW[case], None
-        if len(rows) == len(rows[0]) and _each_once(rows, sign):
+        if len(rows) == len(rows[0]) and _is_one_row_per_argument(rows, sign):
             return _ROW_EACH[case], None
     return None
 
 
-def _each_once(rows: list[str], sign: str) -> bool:
+def _is_one_row_per_argument(rows: list[str], sign: str) -> bool:
     """Whether each row constrains exactly one argument, and each argument has one such row."""
     places = {row.index(sign) for row in rows if row.count(sign) == 1 and row.count("-") == len(row) - 1}
     return len(places) == len(rows)
 
 
-def _symmetric(rows: list[str], width: int, positive: bool) -> tuple[GateKind, int | None] | None:
+def _match_symmetric_gate(rows: list[str], width: int, positive: bool) -> tuple[GateKind, int | None] | None:
     """Recognise symmetric gates: covers whose value depends only on the number of ones."""
     if not rows:
         return GateKind.ZERO, None
-    if width > WIDEST_TABLE:
+    if width > MAX_TABLE_INPUTS:
         return None
     covered = {point for row in set(rows) for point in product(*("01" if sign == "-" else sign for sign in row))}
     inside = Counter(point.count("1") for point in covered)
     if any(count != comb(width, ones) for ones, count in inside.items()):
         return None
-    return _by_count([(ones in inside) is positive for ones in range(width + 1)])
+    return _gate_of_counts([(ones in inside) is positive for ones in range(width + 1)])
 
 
-def _by_count(values: list[bool]) -> tuple[GateKind, int | None] | None:
+def _gate_of_counts(values: list[bool]) -> tuple[GateKind, int | None] | None:
     """The gate whose value for each number of ones is given, if there is one."""
     width = len(values) - 1
     if len(set(values)) == 1:
         return (GateKind.ONE if values[0] else GateKind.ZERO), None
-    for kind in UNARY if width == 1 else WIDE:
+    for kind in UNARY_KINDS if width == 1 else WIDE_KINDS:
         gate = Gate("", kind, ("",) * width)
-        if [gate.value(*(k < ones for k in range(width))) for ones in range(width + 1)] == values:
+        if [gate.evaluate(*(k < ones for k in range(width))) for ones in range(width + 1)] == values:
             return kind, None
     first = values.index(True)
     return (GateKind.THR, first) if all(values[first:]) else None
@@ -191,8 +191,8 @@ def _by_count(values: list[bool]) -> tuple[GateKind, int | None] | None:
 
 def to_text(circuit: Circuit) -> str:
     """Format a circuit as a BLIF file. XOR, MAJ and THR of many arguments are split into several gates."""
-    if any(_rows_needed(gate) > MOST_ROWS for gate in circuit.gates):
-        circuit = simplified(circuit, Basis.AC)
+    if any(_count_rows(gate) > MAX_ROWS for gate in circuit.gates):
+        circuit = simplify(circuit, Basis.AC)
     check_names(circuit, "BLIF", "#\\")
     model = "_".join(circuit.name.replace("#", "_").replace("\\", "_").split()) or "circuit"
     lines = [f".model {model}", f".inputs {' '.join(circuit.inputs)}", f".outputs {' '.join(circuit.outputs)}"]
@@ -201,13 +201,13 @@ def to_text(circuit: Circuit) -> str:
     return "\n".join([*lines, ".end"]) + "\n"
 
 
-def _rows_needed(gate: Gate) -> int:
+def _count_rows(gate: Gate) -> int:
     width = len(gate.inputs)
     match gate.kind:
         case GateKind.XOR | GateKind.XNOR:
             return 1 << min(width - 1, 60)
         case GateKind.MAJ | GateKind.THR:
-            return comb(width, max(gate.at_least, 0))
+            return comb(width, max(gate.effective_threshold, 0))
     return 0
 
 
@@ -225,8 +225,8 @@ def _rows(gate: Gate) -> Iterator[str]:
             yield "1"
         case GateKind.XOR | GateKind.XNOR:
             for bits in product("01", repeat=width):
-                if gate.value(*(bit == "1" for bit in bits)):
+                if gate.evaluate(*(bit == "1" for bit in bits)):
                     yield f"{''.join(bits)} 1"
         case GateKind.MAJ | GateKind.THR:
-            for places in combinations(range(width), max(gate.at_least, 0)):
+            for places in combinations(range(width), max(gate.effective_threshold, 0)):
                 yield "".join("1" if k in places else "-" for k in range(width)) + " 1"

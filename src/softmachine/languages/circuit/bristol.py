@@ -7,53 +7,56 @@ INV, EQ (a constant), EQW (a copy) or MAND (several ANDs at once). Inputs are th
 
 from __future__ import annotations
 
-from softmachine.languages.circuit.builder import Builder
+from softmachine.languages.circuit.builder import CircuitBuilder
 from softmachine.languages.circuit.circuit import Circuit, GateKind
-from softmachine.languages.circuit.lines import Line, lines_of
-from softmachine.languages.circuit.structural_hashing import FALSE, TRUE, Basis, as_network, used
-from softmachine.languages.source import name_of
-from softmachine.support.errors import Place, SourceError
+from softmachine.languages.circuit.lines import SourceLine, source_lines
+from softmachine.languages.circuit.structural_hashing import FALSE, TRUE, Basis, reachable_nodes, to_network
+from softmachine.languages.source import default_name
+from softmachine.support.errors import SourceError, SourceLocation
 
 KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "NOT": GateKind.NOT, "EQW": GateKind.BUF}
 NAMES = {"and": "AND", "xor": "XOR", "not": "INV"}
-HEADER = (
+HEADER_HINT = (
     "first the numbers of gates and wires, then the number of inputs and the bits of each, then those of the outputs"
 )
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
     """Parse a Bristol-fashion file."""
-    lines = list(lines_of(text, source, comment="#"))
+    lines = list(source_lines(text, source, comment="#"))
     if len(lines) < 3:
-        raise SourceError("the file has no header of three lines", place=Place(source), hint=HEADER)
+        raise SourceError("the file has no header of three lines", place=SourceLocation(source), hint=HEADER_HINT)
     first = lines[0]
-    gates, wires = first.number(0, "the number of gates"), first.number(1, "the number of wires")
+    gates, wires = first.parse_number(0, "the number of gates"), first.parse_number(1, "the number of wires")
     if len(first.fields) != 2:
-        raise first.error("the first line has two numbers", HEADER)
-    inputs, outputs = _bits(lines[1], "input"), _bits(lines[2], "output")
+        raise first.error("the first line has two numbers", HEADER_HINT)
+    inputs, outputs = _parse_sizes(lines[1], "input"), _parse_sizes(lines[2], "output")
     if inputs > wires or outputs > wires:
         raise first.error(f"there are {wires} wires, but {inputs} bits of input and {outputs} of output", field=1)
     if len(lines) - 3 != gates:
         raise first.error(f"the header declares {gates} gates, but {len(lines) - 3} follow", field=0)
-    builder = Builder(name or name_of(source) or "circuit", [f"w{k}" for k in range(inputs)])
+    builder = CircuitBuilder(name or default_name(source) or "circuit", [f"w{k}" for k in range(inputs)])
     for line in lines[3:]:
         _gate(builder, line, wires)
     return builder.build([f"w{k}" for k in range(wires - outputs, wires)], first.place)
 
 
-def _bits(line: Line, what: str) -> int:
+def _parse_sizes(line: SourceLine, what: str) -> int:
     """Parse a line of value sizes; returns the total number of bits."""
-    count = line.number(0, f"the number of {what} values")
+    count = line.parse_number(0, f"the number of {what} values")
     if len(line.fields) != count + 1:
         raise line.error(
             f"the line declares {count} {what} values, but has {len(line.fields) - 1} numbers after that",
             "this is Bristol fashion; the older Bristol format has another header",
         )
-    return sum(line.number(k + 1, f"the bits of {what} {k}") for k in range(count))
+    return sum(line.parse_number(k + 1, f"the bits of {what} {k}") for k in range(count))
 
 
-def _gate(builder: Builder, line: Line, wires: int) -> None:
-    reads, drives = line.number(0, "how many wires a gate reads"), line.number(1, "how many wires a gate drives")
+def _gate(builder: CircuitBuilder, line: SourceLine, wires: int) -> None:
+    reads, drives = (
+        line.parse_number(0, "how many wires a gate reads"),
+        line.parse_number(1, "how many wires a gate drives"),
+    )
     word = line.fields[-1].upper()
     if len(line.fields) != 3 + reads + drives:
         raise line.error(
@@ -62,10 +65,10 @@ def _gate(builder: Builder, line: Line, wires: int) -> None:
         )
     most = wires - 1
     if word == "EQ" and reads == drives == 1:
-        value = line.number(2, "a constant", most=1)
-        builder.constant(value == 1, f"w{line.number(3, 'a wire', most=most)}")
+        value = line.parse_number(2, "a constant", maximum=1)
+        builder.constant(value == 1, f"w{line.parse_number(3, 'a wire', maximum=most)}")
         return
-    numbers = [line.number(2 + k, "a wire", most=most) for k in range(reads + drives)]
+    numbers = [line.parse_number(2 + k, "a wire", maximum=most) for k in range(reads + drives)]
     names = [f"w{number}" for number in numbers]
     if word == "MAND" and reads == 2 * drives:
         for k, wire in enumerate(names[reads:]):
@@ -82,11 +85,11 @@ def _gate(builder: Builder, line: Line, wires: int) -> None:
 
 def to_text(circuit: Circuit) -> str:
     """Format a circuit with one input value and one output value; the names of wires are lost."""
-    network, wires = as_network(circuit, Basis.XAG)
+    network, wires = to_network(circuit, Basis.XAG)
     outputs = [wires[wire] for wire in circuit.outputs]
     number = {gate: k for k, gate in enumerate(network.inputs)}
     gates = []
-    for gate in used(network, outputs):
+    for gate in reachable_nodes(network, outputs):
         if gate in number:
             continue
         kind, arguments, _ = network.nodes[gate]

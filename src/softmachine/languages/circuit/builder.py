@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from softmachine.languages.circuit.circuit import Circuit, Gate, GateKind
-from softmachine.support.errors import Place
+from softmachine.support.errors import SourceLocation
 
 
-class Builder:
+class CircuitBuilder:
     """Mutable list of gates; each method adds one and returns its wire.
 
     Args:
@@ -24,7 +24,7 @@ class Builder:
         self._taken = {*self.inputs, *reserved}
         self._next: dict[str, int] = {}
 
-    def fresh(self, stem: str = "n") -> str:
+    def fresh_name(self, stem: str = "n") -> str:
         """Return a name that no wire has."""
         number = self._next.get(stem, 0)
         while f"{stem}{number}" in self._taken:
@@ -38,11 +38,11 @@ class Builder:
         *inputs: str,
         name: str | None = None,
         threshold: int | None = None,
-        place: Place | None = None,
+        place: SourceLocation | None = None,
         stem: str = "n",
     ) -> str:
         """Add a gate of any kind; without a name it gets one that begins with ``stem``."""
-        wire = name if name is not None else self.fresh(stem)
+        wire = name if name is not None else self.fresh_name(stem)
         self._taken.add(wire)
         self.gates.append(Gate(wire, kind, inputs, threshold, place))
         return wire
@@ -67,7 +67,7 @@ class Builder:
         """Add a constant, ONE or ZERO."""
         return self.gate(GateKind.ONE if value else GateKind.ZERO, name=name)
 
-    def build(self, outputs: Iterable[str], place: Place | None = None) -> Circuit:
+    def build(self, outputs: Iterable[str], place: SourceLocation | None = None) -> Circuit:
         """Return the circuit with these outputs."""
         return Circuit(
             name=self.name,

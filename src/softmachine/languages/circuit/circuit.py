@@ -13,10 +13,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.languages.source import name_problems, read_word
-from softmachine.support.errors import InputError, InvalidError, Place
+from softmachine.languages.source import find_name_problems, parse_word
+from softmachine.support.errors import InputError, InvalidError, SourceLocation
 from softmachine.support.notebook_html import html_table
-from softmachine.support.text import many
+from softmachine.support.text import pluralize
 
 
 class GateKind(StrEnum):
@@ -41,9 +41,9 @@ class GateKind(StrEnum):
     ONE = "ONE"
 
 
-UNARY = frozenset({GateKind.NOT, GateKind.BUF})
-CONSTANT = frozenset({GateKind.ZERO, GateKind.ONE})
-NEGATED = {
+UNARY_KINDS = frozenset({GateKind.NOT, GateKind.BUF})
+CONSTANT_KINDS = frozenset({GateKind.ZERO, GateKind.ONE})
+NEGATED_KINDS = {
     GateKind.NAND: GateKind.AND,
     GateKind.NOR: GateKind.OR,
     GateKind.XNOR: GateKind.XOR,
@@ -69,17 +69,17 @@ class Gate:
     kind: GateKind
     inputs: tuple[str, ...] = ()
     threshold: int | None = None
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     @property
-    def at_least(self) -> int:
+    def effective_threshold(self) -> int:
         """The threshold of a THR or MAJ gate."""
         return len(self.inputs) // 2 + 1 if self.threshold is None else self.threshold
 
-    def value(self, *arguments: bool) -> bool:
+    def evaluate(self, *arguments: bool) -> bool:
         """The value of the gate for these arguments."""
-        if self.kind in NEGATED:
-            return not Gate(self.name, NEGATED[self.kind], self.inputs).value(*arguments)
+        if self.kind in NEGATED_KINDS:
+            return not Gate(self.name, NEGATED_KINDS[self.kind], self.inputs).evaluate(*arguments)
         ones = sum(arguments)
         match self.kind:
             case GateKind.AND:
@@ -89,18 +89,18 @@ class Gate:
             case GateKind.XOR:
                 return ones % 2 == 1
             case GateKind.MAJ | GateKind.THR:
-                return ones >= self.at_least
+                return ones >= self.effective_threshold
         return False
 
-    def problems(self) -> Iterator[str]:
+    def find_problems(self) -> Iterator[str]:
         """Yield the problems of the gate on its own, independent of the circuit."""
         if not self.name:
             yield "a gate drives a wire without a name"
-        if self.kind in CONSTANT and self.inputs:
+        if self.kind in CONSTANT_KINDS and self.inputs:
             yield f"the constant {self.name!r} has arguments; it takes none"
-        elif self.kind in UNARY and len(self.inputs) != 1:
+        elif self.kind in UNARY_KINDS and len(self.inputs) != 1:
             yield f"gate {self.name!r} is {self.kind}, which takes 1 argument, not {len(self.inputs)}"
-        elif self.kind not in CONSTANT and not self.inputs:
+        elif self.kind not in CONSTANT_KINDS and not self.inputs:
             yield f"gate {self.name!r} is {self.kind}, which takes at least 1 argument; for a constant use ZERO or ONE"
         if self.kind is GateKind.THR and self.threshold is None:
             yield f"gate {self.name!r} is THR without a threshold; give the number of arguments that must be 1"
@@ -113,11 +113,11 @@ class Gate:
 
 
 BITS = ("0", "1")
-MOST_GATES = 1 << 18
+MAX_GATES = 1 << 18
 """Maximum number of gates."""
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 """Maximum problems listed in a message."""
-SHOWN = 100
+MAX_SHOWN_GATES = 100
 """Maximum gates shown in a notebook."""
 
 
@@ -142,14 +142,14 @@ class Circuit:
     inputs: tuple[str, ...]
     gates: tuple[Gate, ...]
     outputs: tuple[str, ...]
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = _problems(self)
+        problems = _find_problems(self)
         if problems:
             texts = [text if place is None or place.line is None else f"{text} ({place})" for text, place in problems]
-            if len(texts) > MOST_PROBLEMS:
-                texts[MOST_PROBLEMS:] = [f"and {many(len(texts) - MOST_PROBLEMS, 'more problem')}"]
+            if len(texts) > MAX_PROBLEMS:
+                texts[MAX_PROBLEMS:] = [f"and {pluralize(len(texts) - MAX_PROBLEMS, 'more problem')}"]
             raise InvalidError(f"circuit {self.name!r}", texts, place=problems[0][1] or self.place)
 
     @property
@@ -168,35 +168,36 @@ class Circuit:
         return len(self.gates)
 
     @cached_property
-    def ordered(self) -> tuple[Gate, ...]:
+    def sorted_gates(self) -> tuple[Gate, ...]:
         """The gates in topological order; ties are broken by the order of ``gates``."""
-        return tuple(_in_order(self.inputs, self.gates))
+        return tuple(_topological_sort(self.inputs, self.gates))
 
     @cached_property
-    def level_of(self) -> dict[str, int]:
+    def levels(self) -> dict[str, int]:
         """The level of each wire: 0 for inputs and constants, else one more than the highest input of its gate."""
         levels = dict.fromkeys(self.inputs, 0)
-        for gate in self.ordered:
+        for gate in self.sorted_gates:
             levels[gate.name] = max((levels[wire] + 1 for wire in gate.inputs), default=0)
         return levels
 
     @property
     def depth(self) -> int:
         """The number of gates on the longest path to an output."""
-        return max((self.level_of[wire] for wire in self.outputs), default=0)
+        return max((self.levels[wire] for wire in self.outputs), default=0)
 
     @property
     def wires(self) -> tuple[str, ...]:
         """All wires: the inputs, then those of the gates in topological order."""
-        return (*self.inputs, *(gate.name for gate in self.ordered))
+        return (*self.inputs, *(gate.name for gate in self.sorted_gates))
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
         """Parse a word: one bit per input. In a text, spaces and underscores may group the bits."""
-        symbols = read_word("".join(text.split()).replace("_", "") if isinstance(text, str) else text, BITS, self.name)
+        symbols = parse_word("".join(text.split()).replace("_", "") if isinstance(text, str) else text, BITS, self.name)
         if len(symbols) != self.width:
             raise InputError(
-                f"circuit {self.name!r} has {many(self.width, 'input')}, but the word has {many(len(symbols), 'bit')}",
-                hint=f"give one bit for each of {_listed(self.inputs)}, in this order",
+                f"circuit {self.name!r} has {pluralize(self.width, 'input')}, but the word has "
+                f"{pluralize(len(symbols), 'bit')}",
+                hint=f"give one bit for each of {_format_names(self.inputs)}, in this order",
             )
         return symbols
 
@@ -204,26 +205,26 @@ class Circuit:
         kinds = Counter(str(gate.kind) for gate in self.gates)
         gates = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         return (
-            f"circuit {self.name}: {many(self.width, 'input')}, {many(len(self.outputs), 'output')}, "
-            f"{many(self.size, 'gate')}{f' ({gates})' if gates else ''}, depth {self.depth}"
+            f"circuit {self.name}: {pluralize(self.width, 'input')}, {pluralize(len(self.outputs), 'output')}, "
+            f"{pluralize(self.size, 'gate')}{f' ({gates})' if gates else ''}, depth {self.depth}"
         )
 
     def _repr_html_(self) -> str:
-        rows = [[str(gate)] for gate in self.ordered[:SHOWN]]
-        rows += [[f"… {many(self.size - SHOWN, 'more gate')}"]] if self.size > SHOWN else []
+        rows = [[str(gate)] for gate in self.sorted_gates[:MAX_SHOWN_GATES]]
+        rows += [[f"… {pluralize(self.size - MAX_SHOWN_GATES, 'more gate')}"]] if self.size > MAX_SHOWN_GATES else []
         return html_table(rows, str(self))
 
 
-Problem = tuple[str, Place | None]
+LocatedProblem = tuple[str, SourceLocation | None]
 
 
-def _problems(circuit: Circuit) -> list[Problem]:
+def _find_problems(circuit: Circuit) -> list[LocatedProblem]:
     """All problems of a definition, one sentence each, with their locations."""
-    if circuit.size > MOST_GATES:
-        return [(f"it has {many(circuit.size, 'gate')}; at most {MOST_GATES:,} are allowed", None)]
+    if circuit.size > MAX_GATES:
+        return [(f"it has {pluralize(circuit.size, 'gate')}; at most {MAX_GATES:,} are allowed", None)]
     names = (circuit.name, *circuit.inputs, *(gate.name for gate in circuit.gates))
-    problems: list[Problem] = [(text, None) for text in name_problems(names)]
-    problems += [(text, gate.place) for gate in circuit.gates for text in gate.problems()]
+    problems: list[LocatedProblem] = [(text, None) for text in find_name_problems(names)]
+    problems += [(text, gate.place) for gate in circuit.gates for text in gate.find_problems()]
     problems += [*_driver_problems(circuit), *_reader_problems(circuit)]
     if not problems and (cycle := _find_cycle(circuit.inputs, circuit.gates)):
         path = " → ".join(gate.name for gate in (*cycle, cycle[0]))
@@ -231,7 +232,7 @@ def _problems(circuit: Circuit) -> list[Problem]:
     return problems
 
 
-def _driver_problems(circuit: Circuit) -> Iterator[Problem]:
+def _driver_problems(circuit: Circuit) -> Iterator[LocatedProblem]:
     """Report wires that are driven twice."""
     inputs = Counter(circuit.inputs)
     for wire, times in inputs.items():
@@ -250,7 +251,7 @@ def _driver_problems(circuit: Circuit) -> Iterator[Problem]:
         driver.setdefault(gate.name, gate)
 
 
-def _reader_problems(circuit: Circuit) -> Iterator[Problem]:
+def _reader_problems(circuit: Circuit) -> Iterator[LocatedProblem]:
     """Report wires that are read but not driven."""
     driven = {*circuit.inputs, *(gate.name for gate in circuit.gates)}
     for gate in circuit.gates:
@@ -264,7 +265,7 @@ def _reader_problems(circuit: Circuit) -> Iterator[Problem]:
         yield "it has no output; name at least one wire as output", None
 
 
-def _in_order(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
+def _topological_sort(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
     """Topological sort, stable in the listed order; gates on a cycle, or that depend on one, are left out."""
     given = frozenset(inputs)
     waiting = [len(set(gate.inputs) - given) for gate in gates]
@@ -287,7 +288,7 @@ def _in_order(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
 
 def _find_cycle(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
     """The gates of a cycle, each read by the next and the last by the first; empty if there is no cycle."""
-    sorted_wires = {gate.name for gate in _in_order(inputs, gates)}
+    sorted_wires = {gate.name for gate in _topological_sort(inputs, gates)}
     unsorted = {gate.name: gate for gate in gates if gate.name not in sorted_wires}
     if not unsorted:
         return []
@@ -299,6 +300,6 @@ def _find_cycle(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
     return [unsorted[name] for name in list(step)[step[wire] :]][::-1]
 
 
-def _listed(names: tuple[str, ...], most: int = 12) -> str:
+def _format_names(names: tuple[str, ...], limit: int = 12) -> str:
     """Names for a message, abbreviated."""
-    return ", ".join(names[:most]) + (f", … {names[-1]}" if len(names) > most else "") or "none"
+    return ", ".join(names[:limit]) + (f", … {names[-1]}" if len(names) > limit else "") or "none"

@@ -9,40 +9,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from softmachine.languages.circuit.builder import Builder
+from softmachine.languages.circuit.builder import CircuitBuilder
 from softmachine.languages.circuit.circuit import Circuit, GateKind
-from softmachine.languages.circuit.structural_hashing import balanced
+from softmachine.languages.circuit.structural_hashing import reduce_balanced
 from softmachine.support.errors import UsageError
 
-LARGEST = 4096
+MAX_WIDTH = 4096
 """Maximum width of a generated circuit."""
 
 
-def _checked(what: str, bits: int) -> None:
-    if not 1 <= bits <= LARGEST:
-        raise UsageError(f"{what} of width {bits} is not possible; the width is between 1 and {LARGEST}")
+def _check_width(what: str, bits: int) -> None:
+    if not 1 <= bits <= MAX_WIDTH:
+        raise UsageError(f"{what} of width {bits} is not possible; the width is between 1 and {MAX_WIDTH}")
 
 
-def _number(letter: str, bits: int) -> list[str]:
+def _number_wires(letter: str, bits: int) -> list[str]:
     """The wires of a number, the lowest bit first."""
     return [f"{letter}{k}" for k in range(bits)]
 
 
-def _two_numbers(name: str, bits: int) -> tuple[Builder, list[str], list[str]]:
-    one, other = _number("a", bits), _number("b", bits)
-    return Builder(name, [*reversed(one), *reversed(other)]), one, other
+def _two_number_builder(name: str, bits: int) -> tuple[CircuitBuilder, list[str], list[str]]:
+    one, other = _number_wires("a", bits), _number_wires("b", bits)
+    return CircuitBuilder(name, [*reversed(one), *reversed(other)]), one, other
 
 
 def adder(bits: int) -> Circuit:
     """Ripple-carry adder: one full adder per bit, depth O(bits)."""
-    _checked("an adder", bits)
-    builder, one, other = _two_numbers(f"adder-{bits}", bits)
-    *sums, carry = _added(builder, one, other, "s")
+    _check_width("an adder", bits)
+    builder, one, other = _two_number_builder(f"adder-{bits}", bits)
+    *sums, carry = _add_numbers(builder, one, other, "s")
     top = builder.gate(GateKind.BUF, carry, name=f"s{bits}")
     return builder.build([top, *reversed(sums)])
 
 
-def _added(builder: Builder, one: Sequence[str | None], other: Sequence[str], stem: str | None = None) -> list[str]:
+def _add_numbers(
+    builder: CircuitBuilder, one: Sequence[str | None], other: Sequence[str], stem: str | None = None
+) -> list[str]:
     """Add two numbers; returns the sum and the carry if there can be one. None stands for a bit that is 0."""
     carry: str | None = None
     sums = []
@@ -66,8 +68,8 @@ def lookahead_adder(bits: int) -> Circuit:
 
     There is a carry into bit k if some lower bit generates one (both are 1) and all between propagate it (one is 1).
     """
-    _checked("an adder", bits)
-    builder, one, other = _two_numbers(f"lookahead-adder-{bits}", bits)
+    _check_width("an adder", bits)
+    builder, one, other = _two_number_builder(f"lookahead-adder-{bits}", bits)
     generate = [builder.gate(GateKind.AND, a, b, stem="g") for a, b in zip(one, other, strict=True)]
     passes = [builder.gate(GateKind.OR, a, b, stem="p") for a, b in zip(one, other, strict=True)]
     carries = [
@@ -82,14 +84,14 @@ def lookahead_adder(bits: int) -> Circuit:
 
 def multiplier(bits: int) -> Circuit:
     """Array multiplier: the shifted partial products are added one after the other."""
-    _checked("a multiplier", bits)
-    builder, one, other = _two_numbers(f"multiplier-{bits}", bits)
+    _check_width("a multiplier", bits)
+    builder, one, other = _two_number_builder(f"multiplier-{bits}", bits)
     total = [builder.conjunction(a, other[0]) for a in one]
     product = []
     for b in other[1:]:
         product.append(total[0])
         rest: list[str | None] = [*total[1:], *[None] * (bits - len(total[1:]))]
-        total = _added(builder, rest, [builder.conjunction(a, b) for a in one])
+        total = _add_numbers(builder, rest, [builder.conjunction(a, b) for a in one])
     product += total
     wires = [builder.gate(GateKind.BUF, wire, name=f"p{k}") for k, wire in enumerate(product)]
     if bits == 1:
@@ -99,8 +101,8 @@ def multiplier(bits: int) -> Circuit:
 
 def comparator(bits: int) -> Circuit:
     """Whether the first number is less than, equal to or greater than the second: lt, eq, gt. Constant depth."""
-    _checked("a comparator", bits)
-    builder, one, other = _two_numbers(f"comparator-{bits}", bits)
+    _check_width("a comparator", bits)
+    builder, one, other = _two_number_builder(f"comparator-{bits}", bits)
     same = [builder.gate(GateKind.XNOR, a, b) for a, b in zip(one, other, strict=True)]
     greater = builder.disjunction(
         *(builder.conjunction(one[k], builder.negation(other[k]), *same[k + 1 :]) for k in range(bits)),
@@ -118,30 +120,30 @@ def majority(inputs: int) -> Circuit:
 
 def threshold(inputs: int, at_least: int, name: str | None = None) -> Circuit:
     """Whether at least ``at_least`` inputs are 1: one threshold gate."""
-    _checked("a threshold", inputs)
-    builder = Builder(name or f"threshold-{at_least}-of-{inputs}", _number("x", inputs))
+    _check_width("a threshold", inputs)
+    builder = CircuitBuilder(name or f"threshold-{at_least}-of-{inputs}", _number_wires("x", inputs))
     return builder.build([builder.gate(GateKind.THR, *builder.inputs, threshold=at_least, name="y")])
 
 
 def parity(inputs: int) -> Circuit:
     """Whether an odd number of inputs is 1: a balanced tree of two-input XOR gates."""
-    _checked("a parity", inputs)
-    builder = Builder(f"parity-{inputs}", _number("x", inputs))
-    return builder.build([builder.gate(GateKind.BUF, balanced(builder.inputs, builder.parity), name="y")])
+    _check_width("a parity", inputs)
+    builder = CircuitBuilder(f"parity-{inputs}", _number_wires("x", inputs))
+    return builder.build([builder.gate(GateKind.BUF, reduce_balanced(builder.inputs, builder.parity), name="y")])
 
 
 def adjacent_ones(inputs: int) -> Circuit:
     """Whether two adjacent inputs are both 1, in depth 2."""
-    _checked("neighbours", inputs)
-    builder = Builder(f"adjacent-ones-{inputs}", _number("x", inputs))
+    _check_width("neighbours", inputs)
+    builder = CircuitBuilder(f"adjacent-ones-{inputs}", _number_wires("x", inputs))
     pairs = [builder.conjunction(one, other) for one, other in pairwise(builder.inputs)]
     return builder.build([builder.disjunction(*pairs, name="y")])
 
 
 def and_or_tree(inputs: int) -> Circuit:
     """A balanced tree of two-input gates, AND and OR in alternate levels: gate k reads wires 2k and 2k + 1."""
-    _checked("a tree", inputs)
-    builder = Builder(f"and-or-tree-{inputs}", _number("x", inputs))
+    _check_width("a tree", inputs)
+    builder = CircuitBuilder(f"and-or-tree-{inputs}", _number_wires("x", inputs))
     wires, levels = list(builder.inputs), [0] * inputs
     for k in range(inputs - 1):
         levels.append(max(levels[2 * k : 2 * k + 2]) + 1)
@@ -152,10 +154,10 @@ def and_or_tree(inputs: int) -> Circuit:
 
 def majority_tree(inputs: int) -> Circuit:
     """A balanced tree of majorities of three, for an odd number of inputs: gate k reads wires 3k, 3k + 1, 3k + 2."""
-    _checked("a tree", inputs)
+    _check_width("a tree", inputs)
     if inputs % 2 == 0:
         raise UsageError(f"a tree of majorities of three has an odd number of inputs, not {inputs}")
-    builder = Builder(f"majority-tree-{inputs}", _number("x", inputs))
+    builder = CircuitBuilder(f"majority-tree-{inputs}", _number_wires("x", inputs))
     wires = list(builder.inputs)
     for k in range(inputs // 2):
         wires.append(builder.gate(GateKind.THR, *wires[3 * k : 3 * k + 3], threshold=2))
@@ -164,17 +166,17 @@ def majority_tree(inputs: int) -> Circuit:
 
 def sorting_network(inputs: int) -> Circuit:
     """The inputs sorted with the ones first: Batcher's odd-even merge sort, one OR and one AND per comparator."""
-    _checked("a sorting network", inputs)
-    builder = Builder(f"sorting-{inputs}", _number("x", inputs))
+    _check_width("a sorting network", inputs)
+    builder = CircuitBuilder(f"sorting-{inputs}", _number_wires("x", inputs))
     wires = list(builder.inputs)
-    for low, high in _batcher(inputs):
+    for low, high in _batcher_comparators(inputs):
         one, other = wires[low], wires[high]
         wires[low], wires[high] = builder.disjunction(one, other), builder.conjunction(one, other)
     outputs = [builder.gate(GateKind.BUF, wire, name=f"y{k}") for k, wire in enumerate(wires)]
     return builder.build(outputs)
 
 
-def _batcher(inputs: int) -> list[tuple[int, int]]:
+def _batcher_comparators(inputs: int) -> list[tuple[int, int]]:
     """The comparators of odd-even merge sort for any number of inputs (Knuth, volume 3, algorithm 5.2.2 M)."""
     pairs = []
     span = 1 << max((inputs - 1).bit_length() - 1, 0)

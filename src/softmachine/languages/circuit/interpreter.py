@@ -9,15 +9,15 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.languages.circuit.circuit import NEGATED, Circuit, Gate, GateKind
+from softmachine.languages.circuit.circuit import NEGATED_KINDS, Circuit, Gate, GateKind
 from softmachine.support.errors import InputError, UsageError
 
-Words = NDArray[np.uint64]
+PackedBits = NDArray[np.uint64]
 """Packed bits of many inputs: bit k of word w belongs to input 64w + k."""
 
-MOST_INPUTS = 24
+MAX_TRUTH_TABLE_INPUTS = 24
 """Maximum number of inputs of a truth table, which has 2 to this power rows."""
-_ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+_ALL_ONES = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
 def evaluate(circuit: Circuit, word: str | Iterable[str]) -> str:
@@ -40,7 +40,7 @@ def evaluate_many(circuit: Circuit, bits: NDArray[np.bool_]) -> NDArray[np.bool_
         raise InputError(
             f"circuit {circuit.name!r} has {circuit.width} inputs, but the rows have {bits.shape[1:]} bits"
         )
-    return unpacked(evaluate_words(circuit, packed(bits)), len(bits))
+    return unpack_bits(evaluate_packed(circuit, pack_bits(bits)), len(bits))
 
 
 def truth_table(circuit: Circuit) -> NDArray[np.bool_]:
@@ -49,49 +49,49 @@ def truth_table(circuit: Circuit) -> NDArray[np.bool_]:
     Raises:
         UsageError: If there are too many inputs.
     """
-    if circuit.width > MOST_INPUTS:
+    if circuit.width > MAX_TRUTH_TABLE_INPUTS:
         raise UsageError(
-            f"circuit {circuit.name!r} has {circuit.width} inputs; a truth table has at most {MOST_INPUTS}",
+            f"circuit {circuit.name!r} has {circuit.width} inputs; a truth table has at most {MAX_TRUTH_TABLE_INPUTS}",
             hint="use evaluate_many for selected inputs",
         )
     rows = 1 << circuit.width
     words = np.arange(-(-rows // 64), dtype=np.uint64)
-    columns = [_counting(words, circuit.width - 1 - place) for place in range(circuit.width)]
+    columns = [_counter_bits(words, circuit.width - 1 - place) for place in range(circuit.width)]
     inputs = np.array(columns, dtype=np.uint64).reshape(circuit.width, len(words))
-    return unpacked(evaluate_words(circuit, inputs), rows)
+    return unpack_bits(evaluate_packed(circuit, inputs), rows)
 
 
-def _counting(words: Words, bit: int) -> Words:
+def _counter_bits(words: PackedBits, bit: int) -> PackedBits:
     """One bit of the numbers 0, 1, 2, …, packed into words."""
     if bit < 6:
         pattern = sum(1 << k for k in range(64) if k >> bit & 1)
         return np.full_like(words, np.uint64(pattern))
-    return np.where(words >> np.uint64(bit - 6) & np.uint64(1), _ALL, np.uint64(0))
+    return np.where(words >> np.uint64(bit - 6) & np.uint64(1), _ALL_ONES, np.uint64(0))
 
 
-def evaluate_words(circuit: Circuit, inputs: Words) -> Words:
+def evaluate_packed(circuit: Circuit, inputs: PackedBits) -> PackedBits:
     """The packed outputs, one row per output, for packed inputs, one row per input."""
     return np.stack(evaluate_wires(circuit, inputs, circuit.outputs))
 
 
-def evaluate_wires(circuit: Circuit, inputs: Words, wires: Sequence[str]) -> list[Words]:
+def evaluate_wires(circuit: Circuit, inputs: PackedBits, wires: Sequence[str]) -> list[PackedBits]:
     """The packed values of some wires, for packed inputs, one row per input."""
-    values: dict[str, Words] = dict(zip(circuit.inputs, inputs, strict=True))
+    values: dict[str, PackedBits] = dict(zip(circuit.inputs, inputs, strict=True))
     nothing = np.zeros(inputs.shape[1:], dtype=np.uint64)
-    for gate in circuit.ordered:
+    for gate in circuit.sorted_gates:
         value = _value(gate, values, nothing)
-        values[gate.name] = ~value if gate.kind in NEGATED else value
+        values[gate.name] = ~value if gate.kind in NEGATED_KINDS else value
     return [values[wire] for wire in wires]
 
 
-def _value(gate: Gate, values: Mapping[str, Words], nothing: Words) -> Words:
-    """The value of a gate, without its negation if its kind is in `NEGATED`."""
+def _value(gate: Gate, values: Mapping[str, PackedBits], nothing: PackedBits) -> PackedBits:
+    """The value of a gate, without its negation if its kind is in `NEGATED_KINDS`."""
     arguments = [values[wire] for wire in gate.inputs]
-    match NEGATED.get(gate.kind, gate.kind):
+    match NEGATED_KINDS.get(gate.kind, gate.kind):
         case GateKind.ZERO:
             return nothing
         case GateKind.MAJ | GateKind.THR:
-            return _at_least(gate.at_least, gate.inputs, values, nothing)
+            return _at_least(gate.effective_threshold, gate.inputs, values, nothing)
         case GateKind.OR:
             return reduce(np.bitwise_or, arguments)
         case GateKind.XOR:
@@ -99,13 +99,15 @@ def _value(gate: Gate, values: Mapping[str, Words], nothing: Words) -> Words:
     return reduce(np.bitwise_and, arguments)
 
 
-def _at_least(threshold: int, wires: Sequence[str], values: Mapping[str, Words], nothing: Words) -> Words:
+def _at_least(
+    threshold: int, wires: Sequence[str], values: Mapping[str, PackedBits], nothing: PackedBits
+) -> PackedBits:
     """Bits where at least ``threshold`` wires are 1: a bit-sliced counter, compared from the highest digit."""
     if threshold <= 0:
         return ~nothing
     if threshold > len(wires):
         return nothing
-    digits: list[Words] = [nothing] * len(wires).bit_length()
+    digits: list[PackedBits] = [nothing] * len(wires).bit_length()
     for wire, times in Counter(wires).items():
         for start in range(times.bit_length()):
             carry, place = values[wire], start
@@ -120,7 +122,7 @@ def _at_least(threshold: int, wires: Sequence[str], values: Mapping[str, Words],
     return more | equal
 
 
-def packed(bits: NDArray[np.bool_]) -> Words:
+def pack_bits(bits: NDArray[np.bool_]) -> PackedBits:
     """Pack a matrix of bits, one row per word, into machine words, one row per column."""
     rows, columns = bits.shape
     padded = np.zeros((columns, -(-rows // 64) * 64), dtype=np.uint8)
@@ -128,7 +130,7 @@ def packed(bits: NDArray[np.bool_]) -> Words:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def unpacked(words: Words, rows: int) -> NDArray[np.bool_]:
-    """The inverse of :func:`packed`; ``rows`` is the number of inputs."""
-    data = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
+def unpack_bits(packed: PackedBits, rows: int) -> NDArray[np.bool_]:
+    """The inverse of :func:`pack_bits`; ``rows`` is the number of inputs."""
+    data = np.ascontiguousarray(packed.astype("<u8")).view(np.uint8)
     return np.unpackbits(data, axis=1, bitorder="little")[:, :rows].T.astype(bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from softmachine.languages.circuit.circuit import Circuit, Gate, GateKind
-from softmachine.languages.formats import json_codec
+from softmachine.languages.formats import make_json_codec
 from softmachine.support.errors import SourceError
 
 
@@ -38,4 +38,4 @@ def circuit_from_json(data: Any) -> Circuit:
     return Circuit(name=name, inputs=inputs, gates=gates, outputs=outputs)
 
 
-parse_json, format_json = json_codec(circuit_to_json, circuit_from_json)
+parse_json, format_json = make_json_codec(circuit_to_json, circuit_from_json)

@@ -6,29 +6,29 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from softmachine.languages.circuit.circuit import MOST_GATES, Circuit
-from softmachine.languages.source import check_size
-from softmachine.support.errors import Place, SourceError, UsageError
+from softmachine.languages.circuit.circuit import MAX_GATES, Circuit
+from softmachine.languages.source import check_source_length
+from softmachine.support.errors import SourceError, SourceLocation, UsageError
 
-LARGEST_SOURCE = 1 << 24
+MAX_SOURCE_LENGTH = 1 << 24
 """Maximum characters of a file; longer ones are rejected before parsing."""
-SHOWN = 100
+MAX_SHOWN_LENGTH = 100
 """Maximum characters of a line shown in a message."""
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A line of a source: its text, its location, and its fields, which are separated by spaces."""
 
     text: str
-    place: Place
+    place: SourceLocation
 
     @property
     def fields(self) -> list[str]:
         """The fields."""
         return self.text.split()
 
-    def start(self, field: int | None) -> int:
+    def field_offset(self, field: int | None) -> int:
         """The offset of a field, or of the first field if there is no such field."""
         starts = [match.start() for match in re.finditer(r"\S+", self.text)]
         known = field is not None and field < len(starts)
@@ -36,22 +36,22 @@ class Line:
 
     def error(self, message: str, hint: str | None = None, *, field: int | None = None) -> SourceError:
         """An error about this line, which quotes it and, if a field is at fault, has a caret below that field."""
-        start, known = self.start(field), field is not None and field < len(self.fields)
-        begin = max(0, start - SHOWN // 2)
-        shown = "".join(c if c.isprintable() else " " for c in self.text[begin : begin + SHOWN]).rstrip()
+        start, known = self.field_offset(field), field is not None and field < len(self.fields)
+        begin = max(0, start - MAX_SHOWN_LENGTH // 2)
+        shown = "".join(c if c.isprintable() else " " for c in self.text[begin : begin + MAX_SHOWN_LENGTH]).rstrip()
         caret = f"\n    {' ' * (start - begin)}^" if known else ""
-        place = Place(self.place.source, self.place.line, start + 1)
+        place = SourceLocation(self.place.source, self.place.line, start + 1)
         return SourceError(f"{message}\n    {shown}{caret}" if shown else message, place=place, hint=hint)
 
-    def number(self, field: int, what: str, *, most: int = 2 * MOST_GATES) -> int:
-        """Parse a field as an integer between 0 and ``most``."""
+    def parse_number(self, field: int, description: str, *, maximum: int = 2 * MAX_GATES) -> int:
+        """Parse a field as an integer between 0 and ``maximum``."""
         if field >= len(self.fields):
-            raise self.error(f"{what} is missing")
+            raise self.error(f"{description} is missing")
         text = self.fields[field]
         if not re.fullmatch(r"[0-9]{1,18}", text):
-            raise self.error(f"{what} should be a number, not {text[:40]!r}", field=field)
-        if int(text) > most:
-            raise self.error(f"{what} is {int(text):,}; at most {most:,} is allowed", field=field)
+            raise self.error(f"{description} should be a number, not {text[:40]!r}", field=field)
+        if int(text) > maximum:
+            raise self.error(f"{description} is {int(text):,}; at most {maximum:,} is allowed", field=field)
         return int(text)
 
 
@@ -59,18 +59,18 @@ def check_length(text: str, source: str) -> None:
     """Check the length of a file.
 
     Raises:
-        SourceError: If it has more than `LARGEST_SOURCE` characters.
+        SourceError: If it has more than `MAX_SOURCE_LENGTH` characters.
     """
-    check_size(text, source, "a circuit may be described in", largest=LARGEST_SOURCE)
+    check_source_length(text, source, "a circuit may be described in", max_length=MAX_SOURCE_LENGTH)
 
 
-def lines_of(text: str, source: str, *, comment: str | None = None) -> Iterator[Line]:
+def source_lines(text: str, source: str, *, comment: str | None = None) -> Iterator[SourceLine]:
     """Yield the non-empty lines of a source, without comments."""
     check_length(text, source)
     for number, line in enumerate(text.split("\n"), start=1):
         content = (line.partition(comment)[0] if comment else line).rstrip()
         if content.strip():
-            yield Line(content, Place(source, number))
+            yield SourceLine(content, SourceLocation(source, number))
 
 
 def check_names(circuit: Circuit, format_name: str, forbidden: str) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-Gate = Callable[[Iterable[int]], int]
+GateFactory = Callable[[Iterable[int]], int]
 
 FALSE, TRUE = 0, 1
 
 
-class Counting:
+class ThresholdBuilder:
     """Builds thresholds from AND and OR gates, with memoisation.
 
     Args:
@@ -22,9 +22,9 @@ class Counting:
         some: Creates an OR gate.
     """
 
-    def __init__(self, every: Gate, some: Gate) -> None:
-        self._every = every
-        self._some = some
+    def __init__(self, make_and: GateFactory, make_or: GateFactory) -> None:
+        self._every = make_and
+        self._some = make_or
         self._beginnings: dict[tuple[int, int, int], int] = {}
         self._last: list[tuple[int, int, int]] = [(0, 0, 0)]
         self._ways: dict[tuple[int, int], list[int]] = {}
@@ -44,9 +44,9 @@ class Counting:
                 self._beginnings[key] = len(self._last)
                 self._last.append(key)
             end = self._beginnings[key]
-        return self._reached(threshold, end)
+        return self._prefix_at_least(threshold, end)
 
-    def _reached(self, threshold: int, end: int) -> int:
+    def _prefix_at_least(self, threshold: int, end: int) -> int:
         """The gate for: the weights in a prefix sum to at least the threshold."""
         if threshold <= 0:
             return TRUE
@@ -54,10 +54,10 @@ class Counting:
             return FALSE
         key = (end, threshold)
         if key not in self._found:
-            self._found[key] = self._some(self._all_ways(threshold, end))
+            self._found[key] = self._some(self._prefix_cases(threshold, end))
         return self._found[key]
 
-    def _all_ways(self, threshold: int, end: int) -> list[int]:
+    def _prefix_cases(self, threshold: int, end: int) -> list[int]:
         """One gate per argument of a prefix: it is 1, and the arguments before it reach the rest of the threshold."""
         waiting = []
         while end and (end, threshold) not in self._ways:
@@ -66,6 +66,6 @@ class Counting:
         ways = self._ways.get((end, threshold), [])
         for later in reversed(waiting):
             before, wire, weight = self._last[later]
-            ways = [*ways, self._every([wire, self._reached(threshold - weight, before)])]
+            ways = [*ways, self._every([wire, self._prefix_at_least(threshold - weight, before)])]
             self._ways[later, threshold] = ways
         return ways

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from softmachine.languages.counter.printer import name_text
-from softmachine.languages.linear import LARGEST_NUMBER, Linear, Relation, linear_text
-from softmachine.languages.temporal.formula import And, Constant, Formula, LinearComparison, Not, Or, subformulas
-from softmachine.languages.temporal.printer import Writer
+from softmachine.languages.counter.printer import format_name
+from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation, format_linear
+from softmachine.languages.temporal.formula import And, BooleanConstant, Formula, LinearComparison, Not, Or, subformulas
+from softmachine.languages.temporal.printer import FormulaWriter
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """Maximum nesting depth of conditions, so that traversals may be recursive."""
-TOO_DEEP = f"it is nested more than {DEEPEST} deep; split the transition"
+TOO_DEEP_MESSAGE = f"it is nested more than {MAX_DEPTH} deep; split the transition"
 
 Condition: TypeAlias = Formula
 """A condition on the counters: a `CounterComparison`, or ``not``, ``and`` and ``or`` of conditions, true or false."""
@@ -24,10 +24,10 @@ Condition: TypeAlias = Formula
 class CounterComparison(LinearComparison[str]):
     """``2*x + y <= z + 3``."""
 
-    too_large = f"it has a number larger than {LARGEST_NUMBER:,}"
+    too_large_message = f"it has a number larger than {MAX_NUMBER:,}"
 
-    def side_text(self, side: Linear[str], _writer: Writer) -> str:
-        return linear_text(side, name_text)
+    def format_side(self, side: LinearExpression[str], _writer: FormulaWriter) -> str:
+        return format_linear(side, format_name)
 
 
 def holds(condition: Condition, counters: Mapping[str, int]) -> bool:
@@ -41,35 +41,37 @@ def holds(condition: Condition, counters: Mapping[str, int]) -> bool:
             return any(holds(operand, counters) for operand in operands)
         case Not(of):
             return not holds(of, counters)
-        case Constant(value):
+        case BooleanConstant(value):
             return value
         case _:
             raise TypeError(f"{type(condition).__name__} is not a condition on counters")
 
 
-def comparisons(condition: Condition | None) -> Iterator[CounterComparison]:
+def find_comparisons(condition: Condition | None) -> Iterator[CounterComparison]:
     """The distinct comparisons in a condition, from left to right."""
     parts = () if condition is None else subformulas(condition)
     return (part for part in parts if isinstance(part, CounterComparison))
 
 
-def counters_in(condition: Condition | None) -> Iterator[str]:
+def find_counters(condition: Condition | None) -> Iterator[str]:
     """The counters in a condition, from left to right."""
-    for comparison in comparisons(condition):
+    for comparison in find_comparisons(condition):
         for _, name in comparison.left.terms + comparison.right.terms:
             yield name
 
 
-def compare(left: str | int | Linear[str], relation: str, right: str | int | Linear[str]) -> CounterComparison:
-    """Build a comparison of counters (by name), numbers and sums, as in ``compare("x", ">=", 2)``."""
-    return CounterComparison(_linear(left), Relation(relation), _linear(right))
+def make_comparison(
+    left: str | int | LinearExpression[str], relation: str, right: str | int | LinearExpression[str]
+) -> CounterComparison:
+    """Build a comparison of counters (by name), numbers and sums, as in ``make_comparison("x", ">=", 2)``."""
+    return CounterComparison(_to_linear(left), Relation(relation), _to_linear(right))
 
 
-def _linear(side: str | int | Linear[str]) -> Linear[str]:
+def _to_linear(side: str | int | LinearExpression[str]) -> LinearExpression[str]:
     match side:
         case str():
-            return Linear(((1, side),))
+            return LinearExpression(((1, side),))
         case int():
-            return Linear((), side)
+            return LinearExpression((), side)
         case _:
             return side

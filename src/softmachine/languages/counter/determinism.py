@@ -27,9 +27,9 @@ from functools import cached_property, reduce
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from softmachine.languages.counter.condition import Condition, CounterComparison, compare, counters_in, holds
-from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal.formula import And, Constant, Not, Or
+from softmachine.languages.counter.condition import Condition, CounterComparison, find_counters, holds, make_comparison
+from softmachine.languages.linear import LinearExpression, Relation
+from softmachine.languages.temporal.formula import And, BooleanConstant, Not, Or
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 Box: TypeAlias = Mapping[str, tuple[int, int | None]]
 """Minimum and maximum (None: unbounded) of counters; counters without an entry are unrestricted."""
 
-EASY = 10_000
+MAX_BOX_PARTS = 10_000
 """Maximum number of parts of a condition visited to compute its intervals."""
 
 
-class OutOfBudgetError(Exception):
+class BudgetExceededError(Exception):
     """The query was not decided within the budget."""
 
 
@@ -50,78 +50,78 @@ class OutOfBudgetError(Exception):
 class Budget:
     """Number of remaining steps."""
 
-    left: int
+    remaining: int
 
     def spend(self, amount: int) -> None:
         """Deduct an amount.
 
         Raises:
-            OutOfBudgetError: If it exceeds the remaining budget.
+            BudgetExceededError: If it exceeds the remaining budget.
         """
-        self.left -= amount
-        if self.left < 0:
-            raise OutOfBudgetError
+        self.remaining -= amount
+        if self.remaining < 0:
+            raise BudgetExceededError
 
 
 @dataclass(frozen=True)
-class Atom:
+class LinearAtom:
     """A linear inequality (sum ≥ 0) or equation (sum = 0)."""
 
-    sum: Linear[str]
+    expression: LinearExpression[str]
     is_equation: bool
 
     @cached_property
-    def rises(self) -> bool:
+    def is_nondecreasing(self) -> bool:
         """Whether no coefficient is negative."""
-        return all(factor > 0 for factor, _ in self.sum.terms)
+        return all(factor > 0 for factor, _ in self.expression.terms)
 
     @cached_property
-    def falls(self) -> bool:
+    def is_nonincreasing(self) -> bool:
         """Whether no coefficient is positive."""
-        return all(factor < 0 for factor, _ in self.sum.terms)
+        return all(factor < 0 for factor, _ in self.expression.terms)
 
     def holds(self, value: int) -> bool:
         """Whether the atom is true for this value of the sum."""
         return value == 0 or (value > 0 and not self.is_equation)
 
-    def half(self, constant: int) -> int | None:
+    def halve(self, constant: int) -> int | None:
         """The constant after removing the lowest bits of the counters; None if the atom is then unsatisfiable."""
         if self.is_equation and constant % 2:
             return None
         half = constant // 2
-        if (half < 0 and self.falls) or (half > 0 and self.rises and self.is_equation):
+        if (half < 0 and self.is_nonincreasing) or (half > 0 and self.is_nondecreasing and self.is_equation):
             return None
-        return min(half, 0) if self.rises else half  # for constants ≥ 0 it always holds
+        return min(half, 0) if self.is_nondecreasing else half  # for constants ≥ 0 it always holds
 
     @cached_property
     def box(self) -> Box:
         """The interval of its counter, if it has only one."""
-        if len(self.sum.terms) != 1:
+        if len(self.expression.terms) != 1:
             return {}
-        ((factor, name),) = self.sum.terms
-        value, rest = divmod(-self.sum.constant, factor)
+        ((factor, name),) = self.expression.terms
+        value, rest = divmod(-self.expression.constant, factor)
         if self.is_equation:
             return {name: (value, value) if rest == 0 else (1, 0)}
         return {name: (value + (rest != 0), None) if factor > 0 else (0, value)}
 
 
-def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str, int] | None:
+def find_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str, int] | None:
     """Values of the counters that satisfy all conditions, or None if there are none.
 
     Raises:
-        OutOfBudgetError: If the budget does not suffice.
+        BudgetExceededError: If the budget does not suffice.
     """
     budget.spend(len(conditions))
     # A counter that cancels, as in x = x, gets a value, too.
-    names = dict.fromkeys(name for condition in conditions for name in counters_in(condition))
-    box = reduce(intersection, map(enclosing_box, conditions))
+    names = dict.fromkeys(name for condition in conditions for name in find_counters(condition))
+    box = reduce(intersect_boxes, map(bounding_box, conditions))
     if box is None:
         return None
     smallest = {name: box.get(name, (0, None))[0] for name in names}
     if all(holds(condition, smallest) for condition in conditions):
         return smallest
-    for atoms in _ways([(condition, True) for condition in conditions], (), budget):
-        found = _solution(atoms, budget)
+    for atoms in _disjuncts([(condition, True) for condition in conditions], (), budget):
+        found = _solve(atoms, budget)
         if found is not None:
             values = {name: found.get(name, 0) for name in names}
             assert all(holds(condition, values) for condition in conditions)
@@ -129,16 +129,16 @@ def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str
     return None
 
 
-def enclosing_box(condition: Condition) -> Box | None:
+def bounding_box(condition: Condition) -> Box | None:
     """Intervals that contain all solutions of a condition (an over-approximation); None if it has none."""
     try:
-        ways = list(islice(_ways([(condition, True)], (), Budget(EASY)), 2))
-    except OutOfBudgetError:
+        ways = list(islice(_disjuncts([(condition, True)], (), Budget(MAX_BOX_PARTS)), 2))
+    except BudgetExceededError:
         return {}
-    return None if not ways else _box(ways[0]) if len(ways) == 1 else {}
+    return None if not ways else _box_of_atoms(ways[0]) if len(ways) == 1 else {}
 
 
-def intersection(one: Box | None, two: Box | None) -> Box | None:
+def intersect_boxes(one: Box | None, two: Box | None) -> Box | None:
     """The intersection of two boxes; None if it is empty."""
     if one is None or two is None:
         return None
@@ -152,23 +152,25 @@ def intersection(one: Box | None, two: Box | None) -> Box | None:
     return result
 
 
-def _box(atoms: Sequence[Atom]) -> Box | None:
+def _box_of_atoms(atoms: Sequence[LinearAtom]) -> Box | None:
     everything: Box | None = {}
-    return reduce(intersection, (atom.box for atom in atoms), everything)
+    return reduce(intersect_boxes, (atom.box for atom in atoms), everything)
 
 
-def _ways(waiting: list[tuple[Condition, bool]], atoms: tuple[Atom, ...], budget: Budget) -> Iterator[tuple[Atom, ...]]:
+def _disjuncts(
+    waiting: list[tuple[Condition, bool]], atoms: tuple[LinearAtom, ...], budget: Budget
+) -> Iterator[tuple[LinearAtom, ...]]:
     """Disjunctive normal form: conjunctions of atoms, one of which holds iff all conditions (or negations) do."""
     while waiting:
         budget.spend(1)
         (condition, positive), waiting = waiting[-1], waiting[:-1]
         match condition:
             case CounterComparison(_, relation, _):
-                first, *others = _atoms(condition.difference, relation if positive else relation.opposite)
+                first, *others = _to_atoms(condition.difference, relation if positive else relation.complement)
                 for other in others:
-                    yield from _ways(waiting, (*atoms, other), budget)
+                    yield from _disjuncts(waiting, (*atoms, other), budget)
                 atoms = (*atoms, first)
-            case Constant(value):
+            case BooleanConstant(value):
                 if value != positive:
                     return
             case Not(of):
@@ -177,7 +179,7 @@ def _ways(waiting: list[tuple[Condition, bool]], atoms: tuple[Atom, ...], budget
                 parts = [(operand, positive) for operand in operands]
                 if isinstance(condition, And) != positive:
                     for part in parts:
-                        yield from _ways([*waiting, part], atoms, budget)
+                        yield from _disjuncts([*waiting, part], atoms, budget)
                     return
                 waiting += parts
             case _:
@@ -185,31 +187,31 @@ def _ways(waiting: list[tuple[Condition, bool]], atoms: tuple[Atom, ...], budget
     yield atoms
 
 
-def _atoms(difference: Linear[str], relation: Relation) -> list[Atom]:
+def _to_atoms(difference: LinearExpression[str], relation: Relation) -> list[LinearAtom]:
     """Atoms, one of which holds iff the difference is in this relation to 0."""
-    if relation is Relation.UNEQUAL:
-        return [atom for each in (Relation.GREATER, Relation.LESS) for atom in _atoms(difference, each)]
+    if relation is Relation.NOT_EQUAL:
+        return [atom for each in (Relation.GREATER, Relation.LESS) for atom in _to_atoms(difference, each)]
     if relation in (Relation.LESS, Relation.AT_MOST):
         difference = -1 * difference
     if relation in (Relation.LESS, Relation.GREATER):
-        difference += Linear((), -1)
-    return [Atom(difference, relation is Relation.EQUAL)]
+        difference += LinearExpression((), -1)
+    return [LinearAtom(difference, relation is Relation.EQUAL)]
 
 
-def _solution(atoms: Sequence[Atom], budget: Budget) -> dict[str, int] | None:
+def _solve(atoms: Sequence[LinearAtom], budget: Budget) -> dict[str, int] | None:
     """The solution of all atoms with the fewest bits, or None if there is none."""
-    if _box(atoms) is None:
+    if _box_of_atoms(atoms) is None:
         return None
-    names = tuple(dict.fromkeys(name for atom in atoms for _, name in atom.sum.terms))
-    factors = [{name: factor for factor, name in atom.sum.terms} for atom in atoms]
+    names = tuple(dict.fromkeys(name for atom in atoms for _, name in atom.expression.terms))
+    factors = [{name: factor for factor, name in atom.expression.terms} for atom in atoms]
     columns = [[each.get(name, 0) for each in factors] for name in names]
-    waiting = deque([(tuple(atom.sum.constant for atom in atoms), (0,) * len(names), 0)] if names else [])
+    waiting = deque([(tuple(atom.expression.constant for atom in atoms), (0,) * len(names), 0)] if names else [])
     visited = set()
     while waiting:
         constants, values, read = waiting.popleft()
         bit, counter = divmod(read, len(names))
         if counter == 0 and read:
-            halves = [atom.half(constant) for atom, constant in zip(atoms, constants, strict=True)]
+            halves = [atom.halve(constant) for atom, constant in zip(atoms, constants, strict=True)]
             constants = tuple(half for half in halves if half is not None)
             if len(constants) < len(halves):
                 continue
@@ -226,14 +228,14 @@ def _solution(atoms: Sequence[Atom], budget: Budget) -> dict[str, int] | None:
     return None
 
 
-BUDGET = 200_000
+MACHINE_BUDGET = 200_000
 """Maximum number of pairs of tests and search steps for one machine: a few seconds."""
-PAIR_BUDGET = 20_000
+QUERY_BUDGET = 20_000
 """Maximum number of search steps for one query."""
 
 
 @dataclass(frozen=True)
-class Determinism:
+class DeterminismResult:
     """Result of the analysis.
 
     Args:
@@ -242,48 +244,50 @@ class Determinism:
     """
 
     overlaps: tuple[tuple[Transition, Transition, Mapping[str, int]], ...]
-    proven: bool
+    is_proven: bool
 
 
-def determinism(machine: CounterMachine) -> Determinism:
+def check_determinism(machine: CounterMachine) -> DeterminismResult:
     """Find overlapping transitions. ``else`` overlaps with none by definition."""
     overlaps: list[tuple[Transition, Transition, Mapping[str, int]]] = []
-    budget = Budget(BUDGET)
+    budget = Budget(MACHINE_BUDGET)
     finished = True
     for state in machine.states:
-        tested = [(one, one.test, enclosing_box(one.test)) for one in machine.leaving(state) if one.test is not None]
+        tested = [
+            (one, one.test, bounding_box(one.test)) for one in machine.transitions_from(state) if one.test is not None
+        ]
         for (one, first, first_box), (two, second, second_box) in combinations(tested, 2):
-            budget.left -= 1
-            if budget.left < 0:
-                return Determinism(tuple(overlaps), proven=False)
-            if intersection(first_box, second_box) is None:
+            budget.remaining -= 1
+            if budget.remaining < 0:
+                return DeterminismResult(tuple(overlaps), is_proven=False)
+            if intersect_boxes(first_box, second_box) is None:
                 continue
-            decided, witness = _decide([first, second], budget)
+            decided, witness = _solve_within([first, second], budget)
             finished = finished and decided
             if witness is not None:
                 overlaps.append((one, two, {name: witness.get(name, 0) for name in machine.counters}))
-    return Determinism(tuple(overlaps), proven=finished and not overlaps)
+    return DeterminismResult(tuple(overlaps), is_proven=finished and not overlaps)
 
 
-def always_negative(machine: CounterMachine) -> Iterator[tuple[Transition, str]]:
+def find_always_negative(machine: CounterMachine) -> Iterator[tuple[Transition, str]]:
     """Transitions that make a counter negative whenever they apply, with that counter."""
-    budget = Budget(BUDGET)
+    budget = Budget(MACHINE_BUDGET)
     for transition in machine.transitions:
         guard = machine.guard(transition)
         for name, change in transition.updates:
-            if change < 0 and budget.left > 0:
-                decided, harmless = _decide([guard, compare(name, ">=", -change)], budget)
-                if decided and harmless is None and _decide([guard], budget)[1] is not None:
+            if change < 0 and budget.remaining > 0:
+                decided, harmless = _solve_within([guard, make_comparison(name, ">=", -change)], budget)
+                if decided and harmless is None and _solve_within([guard], budget)[1] is not None:
                     yield transition, name
 
 
-def _decide(conditions: list[Condition], budget: Budget) -> tuple[bool, dict[str, int] | None]:
+def _solve_within(conditions: list[Condition], budget: Budget) -> tuple[bool, dict[str, int] | None]:
     """Whether the query was decided, and values that satisfy all conditions, if there are any."""
-    given = min(PAIR_BUDGET, budget.left)
+    given = min(QUERY_BUDGET, budget.remaining)
     own = Budget(given)
     try:
-        return True, common_solution(conditions, own)
-    except OutOfBudgetError:
+        return True, find_solution(conditions, own)
+    except BudgetExceededError:
         return False, None
     finally:
-        budget.left -= given - max(own.left, 0)
+        budget.remaining -= given - max(own.remaining, 0)

@@ -11,7 +11,8 @@ There are three differences from the textbook:
 - The digits are 1 … k, not 0 … k-1 (bijective numeration), so 0 is the empty stack and visited blank cells are
   represented. An empty left stack is the left end of the tape, as one-way tapes require; an empty right stack means
   unvisited cells, which are taken from the input counters when the head reaches them, so no loading phase is needed.
-- Loops take strides of 1, 2, 4, … (see `transfer`), so that the cost of a step of the Turing machine is not the value
+- Loops take strides of 1, 2, 4, … (see `transfer_loop`), so that the cost of a step of the Turing machine is not the
+value
   of the counters but the number of ones in their binary representation.
 - A rule that does not move the head costs nothing: it is evaluated when the machine is built.
 
@@ -25,11 +26,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from softmachine.languages.counter.condition import Condition, compare
+from softmachine.languages.counter.condition import Condition, make_comparison
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.temporal.formula import TRUE
 from softmachine.languages.temporal.structure import conjunction
-from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.languages.turing import TapeConvention, TuringMachine
 from softmachine.languages.turing import Verdict as TuringVerdict
 from softmachine.support.errors import ConstructionError
 
@@ -37,12 +38,12 @@ POWERS_OF_TWO = tuple(1 << exponent for exponent in range(8))
 """Strides with which a loop over a counter below 256 takes one step per 1 in its binary representation."""
 
 
-def both(*conditions: Condition | None) -> Condition:
+def conjoin(*conditions: Condition | None) -> Condition:
     """The conjunction of the conditions that are not None."""
     return conjunction(condition for condition in conditions if condition is not None)
 
 
-def transfer(
+def transfer_loop(
     state: str,
     source: str,
     target: str | None,
@@ -50,8 +51,8 @@ def transfer(
     *,
     divisor: int = 1,
     factor: int = 1,
-    rest: int = 0,
-    when: Condition | None = None,
+    remainder: int = 0,
+    condition: Condition | None = None,
 ) -> Iterator[Transition]:
     """The loop in a state that moves a counter to another one: target += factor · ⌊(source - rest) / divisor⌋.
 
@@ -67,22 +68,22 @@ def transfer(
         strides: The possible values of d; 1 must be among them.
         divisor: Decrease of the source per unit.
         factor: Increase of the target per unit.
-        rest: Minimum remainder in the source.
-        when: Additional condition for every iteration.
+        remainder: Minimum remainder in the source.
+        condition: Additional condition for every iteration.
     """
     above: Condition | None = None
     for stride in sorted(strides, reverse=True):
-        least = divisor * stride + rest
+        least = divisor * stride + remainder
         gain = () if target is None else ((target, factor * stride),)
-        test = both(compare(source, ">=", least), above, when)
+        test = conjoin(make_comparison(source, ">=", least), above, condition)
         yield Transition(state, test, ((source, -divisor * stride), *gain), state)
-        above = compare(source, "<", least)
+        above = make_comparison(source, "<", least)
 
 
 ACCEPT, REJECT, FOREVER = "accept", "reject", "forever"
 
 
-def counter_machine(
+def build_counter_machine(
     machine: TuringMachine,
     *,
     letters: Sequence[str] | None = None,
@@ -110,13 +111,13 @@ def counter_machine(
     unknown = [letter for letter in chosen if letter not in machine.alphabet]
     if unknown:
         raise ConstructionError(f"{unknown[0]!r} is not in the input alphabet of {machine.name!r}")
-    reduction = Reduction(machine, chosen, work_counters, strides, loaded=False)
-    start = reduction.start(0)
-    return reduction.finish(start, order=len(chosen) > 1)
+    reduction = CounterMachineBuilder(machine, chosen, work_counters, strides, loaded=False)
+    start = reduction.start_state(0)
+    return reduction.build(start, order=len(chosen) > 1)
 
 
 @dataclass(frozen=True)
-class Roles:
+class CounterRoles:
     """The roles of the counters during a head move: each stack moves to another counter.
 
     Args:
@@ -131,10 +132,10 @@ class Roles:
     popped: str
     pushed_to: str
     popped_to: str
-    after: int
+    next_arrangement: int
 
 
-class Reduction:
+class CounterMachineBuilder:
     """Builder of the counter machine of a Turing machine.
 
     An arrangement assigns counters to the two stacks; the others are 0 between head moves. With 3 work counters there
@@ -176,35 +177,35 @@ class Reduction:
         self._sweeps: dict[tuple[str, str, int], str] = {}
         self._ends: set[str] = set()
 
-    def roles(self, move: str, arrangement: int) -> Roles:
+    def counter_roles(self, move: str, arrangement: int) -> CounterRoles:
         """The roles of the counters when the head moves L or R."""
         if len(self.work) == 3:
             left, right, free = (self.work[(arrangement + offset) % 3] for offset in range(3))
             after = (arrangement + (2 if move == "R" else 1)) % 3
             pushed, popped = (left, right) if move == "R" else (right, left)
-            return Roles(pushed, popped, free, pushed, after)
+            return CounterRoles(pushed, popped, free, pushed, after)
         here, there = self.work[2 * arrangement :][:2], self.work[2 - 2 * arrangement :][:2]
         behind, ahead = (0, 1) if move == "R" else (1, 0)
-        return Roles(here[behind], here[ahead], there[behind], there[ahead], 1 - arrangement)
+        return CounterRoles(here[behind], here[ahead], there[behind], there[ahead], 1 - arrangement)
 
     def right_stack(self, arrangement: int) -> str:
         """The counter of the right stack."""
-        return self.roles("R", arrangement).popped
+        return self.counter_roles("R", arrangement).popped
 
-    def start(self, arrangement: int) -> str:
+    def start_state(self, arrangement: int) -> str:
         """The state in which the head moves to cell 0; the left stack is empty."""
-        if self.machine.start in self.machine.final:
-            return self._verdict(self.machine.start)
+        if self.machine.start in self.machine.halting_states:
+            return self._verdict_state(self.machine.start)
         state = f"start_{arrangement}"
-        self._pop(state, "R", self.machine.start, arrangement, first=True)
+        self._pop_state(state, "R", self.machine.start, arrangement, first=True)
         return state
 
-    def finish(self, start: str, *, order: bool) -> CounterMachine:
+    def build(self, start: str, *, order: bool) -> CounterMachine:
         """Build the counter machine with all reachable states."""
         made = 0
         while made < len(self._sweeps):
             (move, state, arrangement), name = list(self._sweeps.items())[made]
-            self._sweep(name, move, state, arrangement)
+            self._push_state(name, move, state, arrangement)
             made += 1
         if FOREVER in self._ends:
             self.transitions.append(Transition(FOREVER, TRUE, (), FOREVER))
@@ -212,54 +213,54 @@ class Reduction:
             name=self.machine.name,
             alphabet=self.letters,
             work_counters=self.work,
-            order=order,
+            has_ordered_letters=order,
             start=start,
             accept=(ACCEPT,) if ACCEPT in self._ends else (),
             reject=(REJECT,) if REJECT in self._ends else (),
             transitions=tuple(self.transitions),
         )
 
-    def _sweep(self, name: str, move: str, state: str, arrangement: int) -> None:
+    def _push_state(self, name: str, move: str, state: str, arrangement: int) -> None:
         """Push the symbol that the head leaves, which is already in the new counter of the pushed stack; then pop."""
-        roles = self.roles(move, arrangement)
+        roles = self.counter_roles(move, arrangement)
         base = len(self.digit)
-        self.transitions += transfer(name, roles.pushed, roles.pushed_to, self.strides, factor=base)
-        pushed = compare(roles.pushed, "=", 0)
+        self.transitions += transfer_loop(name, roles.pushed, roles.pushed_to, self.strides, factor=base)
+        pushed = make_comparison(roles.pushed, "=", 0)
         if roles.popped_to != roles.pushed:
-            self._pop(name, move, state, arrangement, when=pushed)
+            self._pop_state(name, move, state, arrangement, when=pushed)
             return
         popping = f"pop_{name}"
         self.transitions.append(Transition(name, pushed, (), popping))
-        self._pop(popping, move, state, arrangement)
+        self._pop_state(popping, move, state, arrangement)
 
-    def _pop(
+    def _pop_state(
         self, name: str, move: str, state: str, arrangement: int, *, when: Condition | None = None, first: bool = False
     ) -> None:
         """Pop the stack ahead of the head, and apply the rule of the Turing machine for the symbol."""
-        roles = self.roles(move, arrangement)
+        roles = self.counter_roles(move, arrangement)
         base, popped = len(self.digit), roles.popped
         left_end: bool | None = True if first else (False if move == "R" else None)
         if self.loaded or not first:
-            loop = transfer(name, popped, roles.popped_to, self.strides, divisor=base, rest=1, when=when)
+            loop = transfer_loop(name, popped, roles.popped_to, self.strides, divisor=base, remainder=1, condition=when)
             self.transitions += loop
             for symbol, digit in self.digit.items():
-                test = both(compare(popped, "=", digit), when)
-                self._arrive(name, test, ((popped, -digit),), state, symbol, roles.after, left_end)
-        if move == "L" and self.machine.tape is not Tape.TWO_WAY:
+                test = conjoin(make_comparison(popped, "=", digit), when)
+                self._add_arrival(name, test, ((popped, -digit),), state, symbol, roles.next_arrangement, left_end)
+        if move == "L" and self.machine.tape is not TapeConvention.TWO_WAY:
             return  # the left stack is not empty, since otherwise the head would not have moved
-        for input_test, updates, symbol in self._unvisited(move):
-            test = both(compare(popped, "=", 0), input_test, when)
-            self._arrive(name, test, updates, state, symbol, roles.after, left_end)
+        for input_test, updates, symbol in self._unvisited_cells(move):
+            test = conjoin(make_comparison(popped, "=", 0), input_test, when)
+            self._add_arrival(name, test, updates, state, symbol, roles.next_arrangement, left_end)
 
-    def _unvisited(self, move: str) -> Iterator[tuple[Condition | None, tuple[tuple[str, int], ...], str]]:
+    def _unvisited_cells(self, move: str) -> Iterator[tuple[Condition | None, tuple[tuple[str, int], ...], str]]:
         """The possible contents of an unvisited cell: a test, the updates of the input counters, and the symbol."""
         before: tuple[Condition, ...] = ()
         for letter in self.letters if move == "R" and not self.loaded else ():
-            yield both(*before, compare(letter, ">=", 1)), ((letter, -1),), letter
-            before += (compare(letter, "=", 0),)
-        yield (both(*before) if before else None), (), self.machine.blank
+            yield conjoin(*before, make_comparison(letter, ">=", 1)), ((letter, -1),), letter
+            before += (make_comparison(letter, "=", 0),)
+        yield (conjoin(*before) if before else None), (), self.machine.blank
 
-    def _arrive(
+    def _add_arrival(
         self,
         name: str,
         test: Condition,
@@ -283,41 +284,43 @@ class Reduction:
         seen = set()
         while (state, symbol) not in seen:
             seen.add((state, symbol))
-            rule = None if state in self.machine.final else self.machine.rule(state, (symbol,))
+            rule = None if state in self.machine.halting_states else self.machine.find_rule(state, (symbol,))
             if rule is None:
-                self.transitions.append(Transition(name, test, updates, self._verdict(state)))
+                self.transitions.append(Transition(name, test, updates, self._verdict_state(state)))
                 return
             written, move = rule.write[0], rule.move[0]
-            if move == "L" and self.machine.tape is not Tape.TWO_WAY and left_end is None:
-                left = self.roles("R", arrangement).pushed
-                self._arrive(name, both(test, compare(left, "=", 0)), updates, state, symbol, arrangement, True)
-                test, left_end = both(test, compare(left, ">=", 1)), False
-            if move == "L" and self.machine.tape is not Tape.TWO_WAY and left_end:
-                if self.machine.tape is Tape.ERROR:
-                    self.transitions.append(Transition(name, test, updates, self._verdict(state)))
+            if move == "L" and self.machine.tape is not TapeConvention.TWO_WAY and left_end is None:
+                left = self.counter_roles("R", arrangement).pushed
+                self._add_arrival(
+                    name, conjoin(test, make_comparison(left, "=", 0)), updates, state, symbol, arrangement, True
+                )
+                test, left_end = conjoin(test, make_comparison(left, ">=", 1)), False
+            if move == "L" and self.machine.tape is not TapeConvention.TWO_WAY and left_end:
+                if self.machine.tape is TapeConvention.ERROR:
+                    self.transitions.append(Transition(name, test, updates, self._verdict_state(state)))
                     return
                 move = "S"
-            if move != "S" and rule.next not in self.machine.final:
-                push = (self.roles(move, arrangement).pushed_to, self.digit[written])
-                target = self._moving(move, rule.next, arrangement)
-                self.transitions.append(Transition(name, test, merged(*updates, push), target))
+            if move != "S" and rule.next not in self.machine.halting_states:
+                push = (self.counter_roles(move, arrangement).pushed_to, self.digit[written])
+                target = self._moving_state(move, rule.next, arrangement)
+                self.transitions.append(Transition(name, test, merge_updates(*updates, push), target))
                 return
             state, symbol = rule.next, written
         self._ends.add(FOREVER)
         self.transitions.append(Transition(name, test, updates, FOREVER))
 
-    def _moving(self, move: str, state: str, arrangement: int) -> str:
+    def _moving_state(self, move: str, state: str, arrangement: int) -> str:
         """The state in which the head moves; the Turing machine is in the given state after the move."""
         name = f"{'left' if move == 'L' else 'right'}_{arrangement}_{state}"
         return self._sweeps.setdefault((move, state, arrangement), name)
 
-    def _verdict(self, state: str) -> str:
+    def _verdict_state(self, state: str) -> str:
         end = REJECT if self.machine.verdict(state) is TuringVerdict.REJECT else ACCEPT
         self._ends.add(end)
         return end
 
 
-def merged(*updates: tuple[str, int]) -> tuple[tuple[str, int], ...]:
+def merge_updates(*updates: tuple[str, int]) -> tuple[tuple[str, int], ...]:
     """Combine updates of the same counter."""
     changes: dict[str, int] = {}
     for name, change in updates:
@@ -325,9 +328,9 @@ def merged(*updates: tuple[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple((name, change) for name, change in changes.items() if change)
 
 
-def fresh_names(count: int, taken: Iterable[str]) -> tuple[str, ...]:
+def fresh_names(count: int, used: Iterable[str]) -> tuple[str, ...]:
     """Unused names for counters: x, y, z, w, with underscores if necessary."""
-    known, names = set(taken), []
+    known, names = set(used), []
     for name in "xyzw"[:count]:
         while name in known:
             name += "_"  # noqa: PLW2901

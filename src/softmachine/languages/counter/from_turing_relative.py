@@ -19,16 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from softmachine.languages.counter.condition import compare
-from softmachine.languages.counter.from_turing import POWERS_OF_TWO, Reduction, both, transfer
+from softmachine.languages.counter.condition import make_comparison
+from softmachine.languages.counter.from_turing import POWERS_OF_TWO, CounterMachineBuilder, conjoin, transfer_loop
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import ConstructionError
 
-MOST_LETTERS = 32
+MAX_LETTERS = 32
 
 
-def relative_counter_machine(
+def build_relative_counter_machine(
     machine: TuringMachine, *, work_counters: int = 4, strides: Sequence[int] = POWERS_OF_TWO
 ) -> CounterMachine:
     """Build the counter machine that simulates a Turing machine on a word given by its relative encoding.
@@ -39,7 +39,7 @@ def relative_counter_machine(
 
     Cost, for a word of n letters over an alphabet of m: reading takes (n + 1)·m halving loops, one more for every end
     mark and every zero after it, and n pushing loops, each with one step per stride in the number; then every step of
-    the Turing machine is as in `counter_machine`.
+    the Turing machine is as in `build_counter_machine`.
 
     Args:
         machine: A Turing machine with one tape.
@@ -49,18 +49,18 @@ def relative_counter_machine(
     Raises:
         ConstructionError: If the machine has more than one tape, or an argument is invalid.
     """
-    if len(machine.alphabet) > MOST_LETTERS:
+    if len(machine.alphabet) > MAX_LETTERS:
         raise ConstructionError(
             f"the alphabet of {machine.name!r} has {len(machine.alphabet)} letters; the relative encoding, "
-            f"whose numbers double with every letter, supports at most {MOST_LETTERS}"
+            f"whose numbers double with every letter, supports at most {MAX_LETTERS}"
         )
-    reduction = Reduction(machine, machine.alphabet, work_counters, strides, loaded=True)
-    loader = _Loader(reduction)
-    start = loader.strip(1) if machine.alphabet else reduction.start(0)
-    return reduction.finish(start, order=False)
+    reduction = CounterMachineBuilder(machine, machine.alphabet, work_counters, strides, loaded=True)
+    loader = _LoaderBuilder(reduction)
+    start = loader.strip_state(1) if machine.alphabet else reduction.start_state(0)
+    return reduction.build(start, order=False)
 
 
-class _Loader:
+class _LoaderBuilder:
     """Builder of the part of the machine that reads the numbers.
 
     The number of the i-th letter is in slot i or i-1; slot 0 is a work counter. So there is always an empty slot next
@@ -68,32 +68,32 @@ class _Loader:
     right stack alternates likewise between its counters of arrangements 0 and 1.
     """
 
-    def __init__(self, reduction: Reduction) -> None:
-        self.reduction = reduction
-        self.letters = reduction.letters
-        self.slots = (reduction.work[0], *reduction.letters)
+    def __init__(self, builder: CounterMachineBuilder) -> None:
+        self.reduction = builder
+        self.letters = builder.letters
+        self.slots = (builder.work[0], *builder.letters)
         self._made: set[str] = set()
 
-    def strip(self, letter: int) -> str:
+    def strip_state(self, letter: int) -> str:
         """The state that strips trailing zeros and the end mark from a number, and moves it one slot down."""
         if letter > len(self.letters):
-            return self._round(0, 0, 0)
+            return self._round_state(0, 0, 0)
         upper, lower = self.slots[letter], self.slots[letter - 1]
         down, up, back = (f"strip_{letter}_{phase}" for phase in ("down", "up", "back"))
-        after = self.strip(letter + 1)
+        after = self.strip_state(letter + 1)
         self._add(
-            *self._halving(down, upper, lower),
-            Transition(down, compare(upper, "=", 1), ((upper, -1),), after),
-            Transition(down, both(compare(upper, "=", 0), compare(lower, ">=", 1)), (), up),
-            *self._halving(up, lower, upper),
-            Transition(up, compare(lower, "=", 1), ((lower, -1),), back),
-            Transition(up, both(compare(lower, "=", 0), compare(upper, ">=", 1)), (), down),
-            *transfer(back, upper, lower, self.reduction.strides),
-            Transition(back, compare(upper, "=", 0), (), after),
+            *self._add_halving_loop(down, upper, lower),
+            Transition(down, make_comparison(upper, "=", 1), ((upper, -1),), after),
+            Transition(down, conjoin(make_comparison(upper, "=", 0), make_comparison(lower, ">=", 1)), (), up),
+            *self._add_halving_loop(up, lower, upper),
+            Transition(up, make_comparison(lower, "=", 1), ((lower, -1),), back),
+            Transition(up, conjoin(make_comparison(lower, "=", 0), make_comparison(upper, ">=", 1)), (), down),
+            *transfer_loop(back, upper, lower, self.reduction.strides),
+            Transition(back, make_comparison(upper, "=", 0), (), after),
         )
         return down
 
-    def _round(self, arrangement: int, index: int, found: int) -> str:
+    def _round_state(self, arrangement: int, index: int, found: int) -> str:
         """The state that halves the number at an index of a round; ``found`` is the letter with remainder 1, or 0.
 
         In rounds of arrangement 0 the numbers move up, beginning with the last letter; in rounds of arrangement 1 down,
@@ -111,9 +111,9 @@ class _Loader:
         if index == 0:
             stack, old = (self.reduction.right_stack(number) for number in (arrangement, 1 - arrangement))
             base = len(self.reduction.digit)
-            self._add(*transfer(name, old, stack, self.reduction.strides, factor=base))
-            when = compare(old, "=", 0)
-        self._add(*transfer(name, source, target, self.reduction.strides, divisor=2, when=when))
+            self._add(*transfer_loop(name, old, stack, self.reduction.strides, factor=base))
+            when = make_comparison(old, "=", 0)
+        self._add(*transfer_loop(name, source, target, self.reduction.strides, divisor=2, condition=when))
         for bit in (0, 1):
             if bit and found:
                 continue
@@ -121,28 +121,28 @@ class _Loader:
             took = ((source, -1),) if bit else ()
             last = index + 1 == count
             after, push = (
-                self._after_round(arrangement, seen) if last else (self._round(arrangement, index + 1, seen), ())
+                self._after_round(arrangement, seen) if last else (self._round_state(arrangement, index + 1, seen), ())
             )
-            self._add(Transition(name, both(compare(source, "=", bit), when), (*took, *push), after))
+            self._add(Transition(name, conjoin(make_comparison(source, "=", bit), when), (*took, *push), after))
         return name
 
     def _after_round(self, arrangement: int, found: int) -> tuple[str, tuple[tuple[str, int], ...]]:
         """The state after a round, and the update that pushes the found letter on the right stack."""
         if found:
             digit = self.reduction.digit[self.letters[found - 1]]
-            return self._round(1 - arrangement, 0, 0), ((self.reduction.right_stack(1 - arrangement), digit),)
-        start = self.reduction.start(arrangement)
+            return self._round_state(1 - arrangement, 0, 0), ((self.reduction.right_stack(1 - arrangement), digit),)
+        start = self.reduction.start_state(arrangement)
         if arrangement == 0:
             return start, ()
         spare = self.slots[0]  # it contains the leading ones of the first number
         self._add(
-            *transfer("clear", spare, None, self.reduction.strides),
-            Transition("clear", compare(spare, "=", 0), (), start),
+            *transfer_loop("clear", spare, None, self.reduction.strides),
+            Transition("clear", make_comparison(spare, "=", 0), (), start),
         )
         return "clear", ()
 
-    def _halving(self, state: str, source: str, target: str) -> Iterator[Transition]:
-        return transfer(state, source, target, self.reduction.strides, divisor=2)
+    def _add_halving_loop(self, state: str, source: str, target: str) -> Iterator[Transition]:
+        return transfer_loop(state, source, target, self.reduction.strides, divisor=2)
 
     def _add(self, *transitions: Transition) -> None:
         self.reduction.transitions += transitions

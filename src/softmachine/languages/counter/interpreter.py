@@ -12,20 +12,20 @@ from enum import StrEnum
 
 from softmachine.languages.counter.condition import holds
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
-from softmachine.languages.counter.validation import where
+from softmachine.languages.counter.validation import describe_transition
 from softmachine.support.errors import InputError, InvalidError, UsageError
-from softmachine.support.token_array import Codes
+from softmachine.support.token_array import CodedSequence
 
-PLAIN_STEPS = 3_000
+INTERPRETED_STEPS = 3_000
 """Steps before the JIT-compiled loop takes over; compiling it costs more than shorter runs gain."""
 
 
-class Reason(StrEnum):
+class CounterStopReason(StrEnum):
     """Why a run ended."""
 
     ACCEPTING_STATE = "accepting state"
     REJECTING_STATE = "rejecting state"
-    SHAPE = "shape"
+    WRONG_SHAPE = "shape"
     """The letters of the input are not in the required order: it is rejected before any step."""
     STEP_LIMIT = "step limit"
 
@@ -64,7 +64,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Result:
+class CounterResult:
     """The result of a run.
 
     Args:
@@ -79,7 +79,7 @@ class Result:
 
     machine: CounterMachine = field(repr=False)
     verdict: Verdict | None
-    reason: Reason
+    reason: CounterStopReason
     steps: int
     state: str
     counters: Mapping[str, int]
@@ -93,10 +93,10 @@ class Result:
     @property
     def halted(self) -> bool:
         """Whether the run ended before the step limit."""
-        return self.reason is not Reason.STEP_LIMIT
+        return self.reason is not CounterStopReason.STEP_LIMIT
 
 
-def step(machine: CounterMachine, configuration: Configuration) -> Transition | Reason:
+def next_transition(machine: CounterMachine, configuration: Configuration) -> Transition | CounterStopReason:
     """The next transition, or the reason why the run ends. The configuration is not changed.
 
     Raises:
@@ -104,9 +104,9 @@ def step(machine: CounterMachine, configuration: Configuration) -> Transition | 
     """
     verdict = machine.verdict(configuration.state)
     if verdict is not None:
-        return Reason.ACCEPTING_STATE if verdict is Verdict.ACCEPT else Reason.REJECTING_STATE
+        return CounterStopReason.ACCEPTING_STATE if verdict is Verdict.ACCEPT else CounterStopReason.REJECTING_STATE
     counters = configuration.counters
-    leaving = machine.leaving(configuration.state)
+    leaving = machine.transitions_from(configuration.state)
     applying = [one for one in leaving if one.test is not None and holds(one.test, counters)]
     applying = applying or [one for one in leaving if one.test is None]
 
@@ -116,15 +116,17 @@ def step(machine: CounterMachine, configuration: Configuration) -> Transition | 
     if not applying:
         raise fault(f"no transition of state {configuration.state!r} applies; cover this case, or add an 'else'")
     if len(applying) > 1:
-        pair = f"{where(applying[0])} and {where(applying[1])}"
+        pair = f"{describe_transition(applying[0])} and {describe_transition(applying[1])}"
         raise fault(f"two transitions apply: {pair}; make one test exclude the other")
     for name, change in applying[0].updates:
         if counters[name] + change < 0:
-            raise fault(f"{where(applying[0])} takes counter {name!r} to {counters[name] + change:,}, below 0")
+            raise fault(
+                f"{describe_transition(applying[0])} takes counter {name!r} to {counters[name] + change:,}, below 0"
+            )
     return applying[0]
 
 
-def transitions(machine: CounterMachine, word: str | Iterable[str]) -> Iterator[Transition]:
+def iterate_transitions(machine: CounterMachine, word: str | Iterable[str]) -> Iterator[Transition]:
     """Generate the transitions of a run on an input.
 
     Raises:
@@ -134,60 +136,64 @@ def transitions(machine: CounterMachine, word: str | Iterable[str]) -> Iterator[
     letters = machine.word(word)
     if not machine.has_shape(letters):
         return
-    configuration = Configuration(machine.start, machine.initial(letters))
-    while not isinstance(transition := step(machine, configuration), Reason):
+    configuration = Configuration(machine.start, machine.initial_counters(letters))
+    while not isinstance(transition := next_transition(machine, configuration), CounterStopReason):
         configuration.apply(transition)
         yield transition
 
 
-def follow(machine: CounterMachine, configuration: Configuration, taken: Sequence[Transition]) -> None:
+def replay(machine: CounterMachine, configuration: Configuration, transitions: Sequence[Transition]) -> None:
     """Apply given transitions in place, and check that each is the one that the machine takes.
 
     Raises:
         RunError: If the run cannot continue, the machine takes another transition, or the run has ended before.
     """
-    if isinstance(taken, Codes) and len(taken) > PLAIN_STEPS:
-        from softmachine.languages.counter.jit_interpreter import PIECE, advance, numbers_of
+    if isinstance(transitions, CodedSequence) and len(transitions) > INTERPRETED_STEPS:
+        from softmachine.languages.counter.jit_interpreter import VERIFY_CHUNK_STEPS, advance, transition_indices
 
-        numbers = numbers_of(machine, taken.names)
-        for part in taken.parts():
-            for start in range(0, len(part), PIECE):
-                codes = part[start : start + PIECE]
+        numbers = transition_indices(machine, transitions.names)
+        for part in transitions.code_arrays():
+            for start in range(0, len(part), VERIFY_CHUNK_STEPS):
+                codes = part[start : start + VERIFY_CHUNK_STEPS]
                 given, done = numbers[codes], 0
                 while done < len(codes):
                     before = configuration.steps
                     advance(machine, configuration, before + len(codes) - done, given[done:])
                     done += configuration.steps - before
                     # The plain loop handles counters beyond 64 bits and all errors.
-                    plain = codes[done : done + max(PLAIN_STEPS, 1)].tolist()
-                    _follow(machine, configuration, (taken.names[code] for code in plain))
+                    plain = codes[done : done + max(INTERPRETED_STEPS, 1)].tolist()
+                    _replay(machine, configuration, (transitions.names[code] for code in plain))
                     done += len(plain)
         return
-    _follow(machine, configuration, taken)
+    _replay(machine, configuration, transitions)
 
 
-def _follow(machine: CounterMachine, configuration: Configuration, taken: Iterable[Transition]) -> None:
+def _replay(machine: CounterMachine, configuration: Configuration, taken: Iterable[Transition]) -> None:
     for transition in taken:
-        correct = step(machine, configuration)
+        correct = next_transition(machine, configuration)
         if correct != transition:
-            raise parted(machine, configuration, f"{where(transition)} is taken")
+            raise divergence_error(machine, configuration, f"{describe_transition(transition)} is taken")
         configuration.apply(transition)
 
 
-def parted(machine: CounterMachine, configuration: Configuration, said: str) -> RunError:
+def divergence_error(machine: CounterMachine, configuration: Configuration, claim: str) -> RunError:
     """The error for a claimed run that diverges from the machine's: the claim, and what the machine does instead.
 
     Raises:
         RunError: If the run of the machine cannot continue there.
     """
-    correct = step(machine, configuration)
-    actual = f"the run has ended ({correct})" if isinstance(correct, Reason) else f"{where(correct)} applies"
-    return RunError(machine, f"{said}, but {actual}", configuration.steps + 1, configuration.counters)
+    correct = next_transition(machine, configuration)
+    actual = (
+        f"the run has ended ({correct})"
+        if isinstance(correct, CounterStopReason)
+        else f"{describe_transition(correct)} applies"
+    )
+    return RunError(machine, f"{claim}, but {actual}", configuration.steps + 1, configuration.counters)
 
 
 def execute(
     machine: CounterMachine, word: str | Iterable[str], *, max_steps: int = 1_000_000, trace: bool = False
-) -> Result:
+) -> CounterResult:
     """Run a machine on an input.
 
     A run that ends after exactly ``max_steps`` steps has ended: the limit is reached only if another step is possible.
@@ -204,16 +210,16 @@ def execute(
         UsageError: If the step limit is negative.
     """
     letters = machine.word(word)
-    counters = machine.initial(letters)
+    counters = machine.initial_counters(letters)
     if not machine.has_shape(letters):
         taken = () if trace else None
-        return Result(machine, Verdict.REJECT, Reason.SHAPE, 0, machine.start, counters, taken)
+        return CounterResult(machine, Verdict.REJECT, CounterStopReason.WRONG_SHAPE, 0, machine.start, counters, taken)
     return execute_from(machine, counters, max_steps=max_steps, trace=trace)
 
 
 def execute_from(
     machine: CounterMachine, counters: Mapping[str, int], *, max_steps: int = 1_000_000, trace: bool = False
-) -> Result:
+) -> CounterResult:
     """Run a machine from these initial values of the counters, 0 by default.
 
     Args:
@@ -235,16 +241,18 @@ def execute_from(
             raise InputError(problem, hint=f"the counters of {machine.name!r} are {' '.join(machine.counters)}")
     configuration = Configuration(machine.start, {name: counters.get(name, 0) for name in machine.counters})
     taken: list[Transition] | None = [] if trace else None
-    reason = _advance(machine, configuration, max_steps if trace else min(max_steps, PLAIN_STEPS), taken)
-    if reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
+    reason = _advance(machine, configuration, max_steps if trace else min(max_steps, INTERPRETED_STEPS), taken)
+    if reason is CounterStopReason.STEP_LIMIT and configuration.steps < max_steps:
         from softmachine.languages.counter.jit_interpreter import advance
 
-        while reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
+        while reason is CounterStopReason.STEP_LIMIT and configuration.steps < max_steps:
             advance(machine, configuration, max_steps)
             # The plain loop handles counters beyond 64 bits and the end of the run.
-            reason = _advance(machine, configuration, min(max_steps, configuration.steps + max(PLAIN_STEPS, 1)), taken)
-    verdict = machine.verdict(configuration.state) if reason is not Reason.STEP_LIMIT else None
-    return Result(
+            reason = _advance(
+                machine, configuration, min(max_steps, configuration.steps + max(INTERPRETED_STEPS, 1)), taken
+            )
+    verdict = machine.verdict(configuration.state) if reason is not CounterStopReason.STEP_LIMIT else None
+    return CounterResult(
         machine,
         verdict,
         reason,
@@ -257,11 +265,11 @@ def execute_from(
 
 def _advance(
     machine: CounterMachine, configuration: Configuration, max_steps: int, taken: list[Transition] | None
-) -> Reason:
+) -> CounterStopReason:
     """Advance until the machine halts or the total reaches ``max_steps``; return the reason."""
-    while not isinstance(transition := step(machine, configuration), Reason):
+    while not isinstance(transition := next_transition(machine, configuration), CounterStopReason):
         if configuration.steps >= max_steps:
-            return Reason.STEP_LIMIT
+            return CounterStopReason.STEP_LIMIT
         configuration.apply(transition)
         if taken is not None:
             taken.append(transition)

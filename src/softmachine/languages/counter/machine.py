@@ -11,13 +11,13 @@ from itertools import pairwise
 from typing import ClassVar
 
 from softmachine.languages.counter.condition import Condition
-from softmachine.languages.counter.determinism import Determinism, determinism
-from softmachine.languages.counter.printer import machine_table, transition_text
-from softmachine.languages.counter.validation import problems_of
-from softmachine.languages.source import OfWords, name_problems
+from softmachine.languages.counter.determinism import DeterminismResult, check_determinism
+from softmachine.languages.counter.printer import format_transition, machine_table
+from softmachine.languages.counter.validation import find_problems
+from softmachine.languages.source import WordSource, find_name_problems
 from softmachine.languages.temporal.formula import TRUE, Not
 from softmachine.languages.temporal.structure import disjunction
-from softmachine.support.errors import InvalidError, Place
+from softmachine.support.errors import InvalidError, SourceLocation
 
 
 class Verdict(StrEnum):
@@ -43,14 +43,14 @@ class Transition:
     test: Condition | None
     updates: tuple[tuple[str, int], ...]
     target: str
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return transition_text(self)
+        return format_transition(self)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CounterMachine(OfWords):
+class CounterMachine(WordSource):
     """A deterministic counter machine: finitely many states, and counters that hold natural numbers.
 
     Every letter of the alphabet is a counter that starts with the number of its occurrences in the input, so the
@@ -79,15 +79,15 @@ class CounterMachine(OfWords):
     name: str
     alphabet: tuple[str, ...]
     work_counters: tuple[str, ...] = ()
-    order: bool = False
+    has_ordered_letters: bool = False
     start: str
     accept: tuple[str, ...] = ()
     reject: tuple[str, ...] = ()
     transitions: tuple[Transition, ...]
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = name_problems((self.name, *self.counters, *self.states)) or problems_of(self)
+        problems = find_name_problems((self.name, *self.counters, *self.states)) or find_problems(self)
         if problems:
             raise InvalidError(f"counter machine {self.name!r}", problems, place=self.place)
 
@@ -100,35 +100,35 @@ class CounterMachine(OfWords):
     def states(self) -> tuple[str, ...]:
         """All states in the order of occurrence, accepting and rejecting states last."""
         named = (self.start, *(state for one in self.transitions for state in (one.source, one.target)))
-        going = (state for state in named if state not in self._halting)
+        going = (state for state in named if state not in self._verdict_by_state)
         return tuple(dict.fromkeys((*going, *self.accept, *self.reject)))
 
     @cached_property
-    def _halting(self) -> frozenset[str]:
+    def _verdict_by_state(self) -> frozenset[str]:
         return frozenset(self.accept + self.reject)
 
     @cached_property
-    def _leaving(self) -> dict[str, tuple[Transition, ...]]:
+    def _transitions_by_source(self) -> dict[str, tuple[Transition, ...]]:
         leaving: dict[str, list[Transition]] = {}
         for transition in self.transitions:
             leaving.setdefault(transition.source, []).append(transition)
         return {state: tuple(found) for state, found in leaving.items()}
 
-    def leaving(self, state: str) -> tuple[Transition, ...]:
+    def transitions_from(self, state: str) -> tuple[Transition, ...]:
         """The transitions that leave a state."""
-        return self._leaving.get(state, ())
+        return self._transitions_by_source.get(state, ())
 
     def guard(self, transition: Transition) -> Condition:
         """The test of a transition, with ``else`` expanded: none of the other tests of its state holds."""
         if transition.test is not None:
             return transition.test
-        others = tuple(other.test for other in self.leaving(transition.source) if other.test is not None)
+        others = tuple(other.test for other in self.transitions_from(transition.source) if other.test is not None)
         return Not(disjunction(others)) if others else TRUE
 
     @cached_property
-    def determinism(self) -> Determinism:
+    def determinism(self) -> DeterminismResult:
         """The result of the determinism analysis."""
-        return determinism(self)
+        return check_determinism(self)
 
     def verdict(self, state: str) -> Verdict | None:
         """The verdict of a halting state; None for other states."""
@@ -139,9 +139,9 @@ class CounterMachine(OfWords):
     def has_shape(self, word: Iterable[str]) -> bool:
         """Whether a word has the required shape: with ``order``, a₁* a₂* … aₘ*."""
         places = [self.alphabet.index(letter) for letter in word]
-        return not self.order or all(one <= two for one, two in pairwise(places))
+        return not self.has_ordered_letters or all(one <= two for one, two in pairwise(places))
 
-    def initial(self, word: str | Iterable[str]) -> dict[str, int]:
+    def initial_counters(self, word: str | Iterable[str]) -> dict[str, int]:
         """The initial values of the counters on an input.
 
         Raises:
@@ -151,7 +151,7 @@ class CounterMachine(OfWords):
         return {name: counted.get(name, 0) for name in self.counters}
 
     def __str__(self) -> str:
-        order = ", letters in order" if self.order else ""
+        order = ", letters in order" if self.has_ordered_letters else ""
         return (
             f"counter machine {self.name}: {len(self.states)} states, {len(self.counters)} counters, "
             f"{len(self.transitions)} transitions{order}"

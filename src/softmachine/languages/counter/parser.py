@@ -30,25 +30,32 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, Condition, CounterComparison
+from softmachine.languages.counter.condition import MAX_DEPTH, TOO_DEEP_MESSAGE, Condition, CounterComparison
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.counter.printer import to_text
-from softmachine.languages.linear import LARGEST_NUMBER, Linear, Relation
-from softmachine.languages.source import check_size, name_of
+from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation
+from softmachine.languages.source import check_source_length, default_name
 from softmachine.languages.temporal.formula import FALSE, TRUE, And, Not, Or
-from softmachine.languages.text.diagnostics import Case, Explainer, Mistake, Problem, place_of, refuse
-from softmachine.languages.text.grammar import SumBuilder, parser
+from softmachine.languages.text.diagnostics import (
+    DiagnosticRule,
+    DiagnosticRules,
+    Problem,
+    SyntaxDiagnostic,
+    line_and_column,
+    raise_syntax_errors,
+)
+from softmachine.languages.text.grammar import LinearAstBuilder, load_parser
 from softmachine.languages.text.statements import (
     QUOTED_OR_HASH,
     WORD,
     Statement,
-    StatementReader,
+    StatementParser,
     split_lines,
-    statements,
+    split_statements,
+    strip_comment,
     unquote,
-    up_to_comment,
 )
-from softmachine.support.errors import InvalidError, Place
+from softmachine.support.errors import InvalidError, SourceLocation
 
 if TYPE_CHECKING:
     from lark import Token
@@ -56,98 +63,103 @@ if TYPE_CHECKING:
 __all__ = ["parse", "to_text"]
 
 
-class Name(NamedTuple):
+class LocatedName(NamedTuple):
     """A name with its place."""
 
     name: str
-    place: Place
+    place: SourceLocation
 
 
-class Builder(SumBuilder[str]):
+class CounterAstBuilder(LinearAstBuilder[str]):
     """AST builder of transitions."""
 
-    too_large = (f"numbers are at most {LARGEST_NUMBER:,}", None)
-    not_linear = ("a product of counters is not linear", "multiply a counter by a number only, as in 2*x")
+    too_large_message = (f"numbers are at most {MAX_NUMBER:,}", None)
+    nonlinear_message = ("a product of counters is not linear", "multiply a counter by a number only, as in 2*x")
 
     def start(
-        self, source: Name, test: Condition | Token, _arrow: Token, target: Name, *updates: tuple[str, int]
+        self,
+        source: LocatedName,
+        test: Condition | Token,
+        _arrow: Token,
+        target: LocatedName,
+        *updates: tuple[str, int],
     ) -> Transition:
         """``q: x >= 2 -> r: x -= 2, y += 1``."""
         chosen = test if isinstance(test, Condition) else None
         return Transition(source.name, chosen, updates, target.name, source.place)
 
-    def update(self, counter: Name, sign: Token, *number: Token) -> tuple[str, int]:
+    def update(self, counter: LocatedName, sign: Token, *number: Token) -> tuple[str, int]:
         """``x += 1``."""
         *minus, digits = number
         return counter.name, self.natural(digits) * (-1 if sign.type == "DECREASE" else 1) * (-1 if minus else 1)
 
-    def name(self, token: Token) -> Name:
+    def name(self, token: Token) -> LocatedName:
         """The name of a state or counter."""
         name = unquote(token) if token.type == "QUOTED" else str(token)
         if name is None:
             message = r"unknown escape in quotes; write '\\' for a backslash"
-            raise Mistake(message, *place_of(token))
-        return Name(name, Place("", *place_of(token)))
+            raise SyntaxDiagnostic(message, *line_and_column(token))
+        return LocatedName(name, SourceLocation("", *line_and_column(token)))
 
     def or_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
         """``p or q or …``."""
-        return _at(sign, Or((first, *others[::2])))
+        return _check_depth(sign, Or((first, *others[::2])))
 
     def and_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
         """``p and q and …``."""
-        return _at(sign, And((first, *others[::2])))
+        return _check_depth(sign, And((first, *others[::2])))
 
     def not_(self, sign: Token, of: Condition) -> Condition:
         """``not p``."""
-        return _at(sign, Not(of))
+        return _check_depth(sign, Not(of))
 
     def constant(self, word: Token) -> Condition:
         """``true`` and ``false``."""
         return TRUE if word.type == "TRUE" else FALSE
 
-    def comparison(self, left: Linear[str], relation: Token, right: Linear[str]) -> Condition:
+    def comparison(self, left: LinearExpression[str], relation: Token, right: LinearExpression[str]) -> Condition:
         """``term <= term``."""
         try:
-            return CounterComparison(left, Relation.written(relation), right)
+            return CounterComparison(left, Relation.parse(relation), right)
         except InvalidError as error:
-            raise Mistake(error.problems[0], *place_of(relation)) from None
+            raise SyntaxDiagnostic(error.problems[0], *line_and_column(relation)) from None
 
-    def counter(self, token: Token) -> Linear[str]:
+    def counter(self, token: Token) -> LinearExpression[str]:
         """A counter in a linear expression."""
-        return Linear(((1, self.name(token).name),))
+        return LinearExpression(((1, self.name(token).name),))
 
 
-def _at(token: Token, condition: Condition) -> Condition:
+def _check_depth(token: Token, condition: Condition) -> Condition:
     """Check the nesting depth of a condition whose operator is at the token."""
-    if condition.depth > DEEPEST:
-        raise Mistake(TOO_DEEP, *place_of(token))
+    if condition.depth > MAX_DEPTH:
+        raise SyntaxDiagnostic(TOO_DEEP_MESSAGE, *line_and_column(token))
     return condition
 
 
-COVERED = "INTEGER LPAR PLUS MINUS"
+SUBSUMED = "INTEGER LPAR PLUS MINUS"
 
-explain = Explainer(
-    whole="the transition",
-    quote=("unterminated quote", "write a quoted name as 'a b'"),
-    character="unexpected character {}",
-    kinds={"NOT": "a test", "NAME INTEGER LPAR": "a counter or a number", "NAME INTEGER": "a name"},
-    covered={"a test": COVERED, "a counter or a number": COVERED, "a name": COVERED},
-    spelled={
+explain = DiagnosticRules(
+    construct="the transition",
+    unterminated_quote=("unterminated quote", "write a quoted name as 'a b'"),
+    unknown_character="unexpected character {}",
+    categories={"NOT": "a test", "NAME INTEGER LPAR": "a counter or a number", "NAME INTEGER": "a name"},
+    subsumed={"a test": SUBSUMED, "a counter or a number": SUBSUMED, "a name": SUBSUMED},
+    terminal_names={
         "COLON": "':'", "ARROW": "'->'", "COMMA": "','", "LPAR": "'('", "RPAR": "')'", "INTEGER": "a number",
         "RELATION": "a comparison such as '>='", "AND": "'and'", "OR": "'or'", "INCREASE": "'+='", "DECREASE": "'-='",
         "PLUS": "'+'", "MINUS": "'-'", "TIMES": "'*'", "$END": "the end of the line",
     },
-    otherwise="write a transition as in q0: x >= 2 -> q1: x -= 2, y += 1",
-    cases=(
-        Case("RELATION", "AND", "a comparison has two sides; join comparisons with 'and'"),
-        Case("RELATION", "INCREASE", "change a counter with += or -=, by a number"),
-        Case("NAME QUOTED", "TIMES PLUS", "write a product with *, as in 2*x"),
+    default_hint="write a transition as in q0: x >= 2 -> q1: x -= 2, y += 1",
+    rules=(
+        DiagnosticRule("RELATION", "AND", "a comparison has two sides; join comparisons with 'and'"),
+        DiagnosticRule("RELATION", "INCREASE", "change a counter with += or -=, by a number"),
+        DiagnosticRule("NAME QUOTED", "TIMES PLUS", "write a product with *, as in 2*x"),
     ),
-    ending="$END ARROW",
+    ending_tokens="$END ARROW",
 )  # fmt: skip
 
 
-MANY = frozenset({"input", "counters", "accept", "reject"})
+LIST_HEADERS = frozenset({"input", "counters", "accept", "reject"})
 HEADERS: Mapping[str, str] = {
     "machine": "the name of the machine, one word or quoted",
     "input": "the letters of inputs, as in: input a b",
@@ -163,24 +175,24 @@ KEYWORD = re.compile(rf"\s*({'|'.join(HEADERS)})(?=\s+[^\s:]|\s*$|\s+#)")
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> CounterMachine:
     """Parse a machine; all errors are reported at once."""
-    check_size(text, source, "a machine may have")
+    check_source_length(text, source, "a machine may have")
     lines = split_lines(text)
-    reader = _Reader(source)
-    for statement in statements(lines, keyword=_keyword, without_comment=_without_comment):
-        reader.read(statement)
-    reader.finish()
-    refuse(reader.problems, lines)
+    reader = _Parser(source)
+    for statement in split_statements(lines, keyword_of=_keyword, strip_comment=_strip_comment):
+        reader.parse_statement(statement)
+    reader.check_headers()
+    raise_syntax_errors(reader.problems, lines)
     headers = reader.headers
     return CounterMachine(
-        name=name or next(iter(headers.get("machine", ())), None) or name_of(source) or "machine",
+        name=name or next(iter(headers.get("machine", ())), None) or default_name(source) or "machine",
         alphabet=headers["input"],
         work_counters=headers.get("counters", ()),
-        order="order" in headers,
+        has_ordered_letters="order" in headers,
         start=headers["start"][0],
         accept=headers.get("accept", ()),
         reject=headers.get("reject", ()),
         transitions=tuple(reader.transitions),
-        place=Place(source),
+        place=SourceLocation(source),
     )
 
 
@@ -189,48 +201,48 @@ def _keyword(line: str) -> str:
     return found[1] if found else ""
 
 
-def _without_comment(line: str, keyword: str) -> str:
-    return up_to_comment(line, WORD if keyword else QUOTED_OR_HASH, apart=bool(keyword))
+def _strip_comment(line: str, keyword: str) -> str:
+    return strip_comment(line, WORD if keyword else QUOTED_OR_HASH, needs_gap=bool(keyword))
 
 
-class _Reader(StatementReader):
+class _Parser(StatementParser):
     """Parser state: the parts of the machine."""
 
-    quoted = "a name"
+    quoted_description = "a name"
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
         self.headers: dict[str, tuple[str, ...]] = {}
         self.transitions: list[Transition] = []
 
-    def read(self, statement: Statement) -> None:
+    def parse_statement(self, statement: Statement) -> None:
         """Parse a statement."""
         first, *words = statement.words()
         if first.text not in HEADERS or (words and words[0].text.startswith(":")):
-            self._transition(statement)
-        elif self.header(statement):
-            self.headers[first.text] = tuple(self.plain(word) for word in words)
+            self._parse_transition(statement)
+        elif self.parse_header(statement):
+            self.headers[first.text] = tuple(self.unquote_word(word) for word in words)
             arity = 0 if first.text == "order" else 1
-            if first.text not in MANY and len(words) != arity:
+            if first.text not in LIST_HEADERS and len(words) != arity:
                 self.report(f"expected after {first.text!r}: {HEADERS[first.text]}", first.line, first.column)
 
-    def finish(self) -> None:
+    def check_headers(self) -> None:
         """Report missing headers."""
         for keyword in ("input", "start"):
             if keyword not in self.headers:
                 message = f"missing line {keyword!r}; it contains {HEADERS[keyword]}"
-                self.problems.append(Problem(message, Place(self.source)))
+                self.problems.append(Problem(message, SourceLocation(self.source)))
 
-    def _transition(self, statement: Statement) -> None:
+    def _parse_transition(self, statement: Statement) -> None:
         from lark.exceptions import UnexpectedInput
 
         try:
-            found: Transition = parser("counter", Builder).parse(statement.text)  # type: ignore[assignment]
+            found: Transition = load_parser("counter", CounterAstBuilder).parse(statement.text)  # type: ignore[assignment]
         except UnexpectedInput as error:
-            self.unreadable(statement, partial(explain, error, statement.text))
-        except Mistake as error:
-            self.mistake(statement, error)
+            self.report_parser_error(statement, partial(explain, error, statement.text))
+        except SyntaxDiagnostic as error:
+            self.report_diagnostic(statement, error)
         else:
-            place = found.place or Place("", 1, 1)
-            here = Place(self.source, statement.line + (place.line or 1) - 1, place.column)
+            place = found.place or SourceLocation("", 1, 1)
+            here = SourceLocation(self.source, statement.line + (place.line or 1) - 1, place.column)
             self.transitions.append(Transition(found.source, found.test, found.updates, found.target, here))

@@ -16,14 +16,14 @@ from functools import reduce
 from itertools import product
 from typing import TypeAlias
 
-from softmachine.languages.crasp.program import Comparison, NamedFormula, Program
-from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term
-from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.crasp.program import CraspProgram, NamedFormula, TermComparison
+from softmachine.languages.crasp.terms import AtomicTerm, Conditional, Count, Maximum, Minimum, NamedTerm, Term
+from softmachine.languages.linear import LinearExpression, Relation
 from softmachine.languages.temporal.formula import (
     FALSE,
     TRUE,
     And,
-    Constant,
+    BooleanConstant,
     Formula,
     Iff,
     Implies,
@@ -34,22 +34,22 @@ from softmachine.languages.temporal.formula import (
 from softmachine.languages.temporal.structure import conjunction, disjunction
 from softmachine.support.errors import ConstructionError
 
-LONGEST = 256
+MAX_OPERANDS = 256
 """Nested conjunctions (or disjunctions) are flattened as long as the result has at most this number of operands."""
-MOST_CASES = 1024
+MAX_CASES = 1024
 """Maximum number of cases of a term."""
 
-Case: TypeAlias = tuple[tuple[Formula, ...], Linear[Number]]
+Case: TypeAlias = tuple[tuple[Formula, ...], LinearExpression[AtomicTerm]]
 """Conditions, and the linear combination of counts that a term equals under them. At every position exactly one case of
 a term applies."""
 
 
 @dataclass(frozen=True)
-class Core:
+class DesugaredProgram:
     """A desugared program.
 
-    Its formulas consist of `Symbol`, `Constant`, `Not`, `And`, `Or` and `Comparison`; the left side of a comparison
-    is a linear combination of different counts (at least one) plus a constant, the right side is 0.
+    Its formulas consist of `Symbol`, `BooleanConstant`, `Not`, `AigerAnd`, `Or` and `Comparison`; the left side of a
+    comparison is a linear combination of different counts (at least one) plus a constant, the right side is 0.
 
     Args:
         rules: Tokens and bodies.
@@ -61,30 +61,30 @@ class Core:
     rules: tuple[tuple[str, Formula], ...]
     accept: Formula | None
     formulas: Mapping[str, Formula]
-    terms: Mapping[str, Linear[Number]]
+    terms: Mapping[str, LinearExpression[AtomicTerm]]
 
 
-def core(program: Program) -> Core:
+def desugar(program: CraspProgram) -> DesugaredProgram:
     """Desugar a program.
 
     Raises:
         ConstructionError: If a term has too many cases.
     """
-    expansion = _Expansion()
+    expansion = _Desugarer()
     for definition in program.definitions:
-        if isinstance(definition.body, Linear):
+        if isinstance(definition.body, LinearExpression):
             expansion.terms[definition.name] = expansion.cases(definition.body)
         else:
             expansion.formulas[definition.name] = expansion.formula(definition.body)
-    return Core(
+    return DesugaredProgram(
         tuple((rule.token, expansion.formula(rule.body)) for rule in program.rules),
         None if program.accept is None else expansion.formula(program.accept),
         expansion.formulas,
-        {name: cases[0][1].merged() for name, cases in expansion.terms.items() if len(cases) == 1},
+        {name: cases[0][1].collect_terms() for name, cases in expansion.terms.items() if len(cases) == 1},
     )
 
 
-class _Expansion:
+class _Desugarer:
     """Environment of desugared definitions, with a memo of desugared formulas."""
 
     def __init__(self) -> None:
@@ -96,62 +96,62 @@ class _Expansion:
         """Desugar a formula."""
         for part in subformulas(formula):
             if part not in self._done:
-                self._done[part] = self._expanded(part)
+                self._done[part] = self._desugar(part)
         return self._done[formula]
 
-    def _expanded(self, formula: Formula) -> Formula:
+    def _desugar(self, formula: Formula) -> Formula:
         done = self._done
         match formula:
             case NamedFormula(name):
                 return self.formulas[name]
             case Not(of):
-                return negation(done[of])
+                return negate(done[of])
             case And(operands):
-                return all_of(done[operand] for operand in operands)
+                return conjoin(done[operand] for operand in operands)
             case Or(operands):
-                return some_of(done[operand] for operand in operands)
+                return disjoin(done[operand] for operand in operands)
             case Implies(left, right):
-                return some_of([negation(done[left]), done[right]])
+                return disjoin([negate(done[left]), done[right]])
             case Iff(left, right):
                 one, two = done[left], done[right]
-                return some_of([all_of([one, two]), all_of([negation(one), negation(two)])])
-            case Comparison(left, relation, right):
-                cases = _sum([(1, self.cases(left)), (-1, self.cases(right))])
-                return some_of(all_of([*conditions, _against_zero(case, relation)]) for conditions, case in cases)
+                return disjoin([conjoin([one, two]), conjoin([negate(one), negate(two)])])
+            case TermComparison(left, relation, right):
+                cases = _sum_cases([(1, self.cases(left)), (-1, self.cases(right))])
+                return disjoin(conjoin([*conditions, _compare_with_zero(case, relation)]) for conditions, case in cases)
             case _:
                 return formula
 
     def cases(self, term: Term) -> list[Case]:
         """The cases of a term."""
-        numbers = [(coefficient, self._number(number)) for coefficient, number in term.merged().terms]
-        return _sum([*numbers, (1, [((), Linear((), term.constant))])])
+        numbers = [(coefficient, self._number(number)) for coefficient, number in term.collect_terms().terms]
+        return _sum_cases([*numbers, (1, [((), LinearExpression((), term.constant))])])
 
-    def _number(self, number: Number) -> list[Case]:
+    def _number(self, number: AtomicTerm) -> list[Case]:
         match number:
             case Count(of, relation):
-                return [((), Linear(((1, Count(self.formula(of), relation)),)))]
+                return [((), LinearExpression(((1, Count(self.formula(of), relation)),)))]
             case NamedTerm(name):
                 return self.terms[name]
             case Conditional(condition, then, otherwise):
-                return _choice(self.formula(condition), self.cases(then), self.cases(otherwise))
+                return _conditional_cases(self.formula(condition), self.cases(then), self.cases(otherwise))
             case Minimum(of):
-                return reduce(lambda one, two: _extreme(one, Relation.AT_MOST, two), map(self.cases, of))
+                return reduce(lambda one, two: _extremum_cases(one, Relation.AT_MOST, two), map(self.cases, of))
             case Maximum(of):
-                return reduce(lambda one, two: _extreme(one, Relation.AT_LEAST, two), map(self.cases, of))
+                return reduce(lambda one, two: _extremum_cases(one, Relation.AT_LEAST, two), map(self.cases, of))
 
 
-def counted(comparison: Comparison) -> tuple[tuple[tuple[int, Count], ...], int]:
+def linear_counts(comparison: TermComparison) -> tuple[tuple[tuple[int, Count], ...], int]:
     """The left side of a desugared comparison: coefficients with counts, and the constant."""
     terms = tuple((coefficient, number) for coefficient, number in comparison.left.terms if isinstance(number, Count))
-    if len(terms) < len(comparison.left.terms) or comparison.right != Linear():
+    if len(terms) < len(comparison.left.terms) or comparison.right != LinearExpression():
         raise TypeError(f"{comparison} is not a desugared comparison")
     return terms, comparison.left.constant
 
 
-def negation(formula: Formula) -> Formula:
+def negate(formula: Formula) -> Formula:
     """Negate a formula, without double negation."""
     match formula:
-        case Constant(value):
+        case BooleanConstant(value):
             return FALSE if value else TRUE
         case Not(of):
             return of
@@ -159,20 +159,20 @@ def negation(formula: Formula) -> Formula:
             return Not(formula)
 
 
-def all_of(formulas: Iterable[Formula]) -> Formula:
+def conjoin(formulas: Iterable[Formula]) -> Formula:
     """The conjunction of formulas, simplified: without constants and duplicates, and flattened."""
-    operands = _operands(formulas, And, TRUE, FALSE)
+    operands = _distinct_operands(formulas, And, TRUE, FALSE)
     return FALSE if FALSE in operands else conjunction(operands)
 
 
-def some_of(formulas: Iterable[Formula]) -> Formula:
+def disjoin(formulas: Iterable[Formula]) -> Formula:
     """The disjunction of formulas, simplified: without constants and duplicates, and flattened."""
-    operands = _operands(formulas, Or, FALSE, TRUE)
+    operands = _distinct_operands(formulas, Or, FALSE, TRUE)
     return TRUE if TRUE in operands else disjunction(operands)
 
 
-def _operands(
-    formulas: Iterable[Formula], kind: type[And | Or], neutral: Formula, decisive: Formula
+def _distinct_operands(
+    formulas: Iterable[Formula], connective: type[And | Or], neutral: Formula, decisive: Formula
 ) -> dict[Formula, None]:
     """The distinct operands of a conjunction or disjunction; the absorbing one alone, if it is among them."""
     operands: dict[Formula, None] = {}
@@ -180,66 +180,68 @@ def _operands(
         if formula == decisive:
             return {decisive: None}
         # Nested definitions could make the lists grow without bound; beyond a length, nesting is kept.
-        inner = formula.operands if isinstance(formula, kind) else ()
-        if inner and len(operands) + len(inner) <= LONGEST:
+        inner = formula.operands if isinstance(formula, connective) else ()
+        if inner and len(operands) + len(inner) <= MAX_OPERANDS:
             operands.update(dict.fromkeys(inner))
         elif formula != neutral:
             operands[formula] = None
     return operands
 
 
-def _against_zero(total: Linear[Number], relation: Relation) -> Formula:
+def _compare_with_zero(total: LinearExpression[AtomicTerm], relation: Relation) -> Formula:
     """The comparison of a linear expression with 0; a constant if it has no counts."""
-    merged = total.merged()
+    merged = total.collect_terms()
     if not merged.terms:
         return TRUE if relation.holds(merged.constant, 0) else FALSE
-    return Comparison(merged, relation, Linear())
+    return TermComparison(merged, relation, LinearExpression())
 
 
-def _sum(summands: list[tuple[int, list[Case]]]) -> list[Case]:
+def _sum_cases(summands: list[tuple[int, list[Case]]]) -> list[Case]:
     """The cases of a sum: all combinations of cases of the summands that are not contradictory."""
-    results: list[Case] = [((), Linear())]
+    results: list[Case] = [((), LinearExpression())]
     for coefficient, cases in summands:
         joined = (
             (tuple(dict.fromkeys(before + conditions)), total + coefficient * summand)
             for (before, total), (conditions, summand) in product(results, cases)
         )
-        results = _few([case for case in joined if _possible(case[0])])
+        results = _check_case_count([case for case in joined if _is_consistent(case[0])])
     return results
 
 
-def _possible(conditions: tuple[Formula, ...]) -> bool:
+def _is_consistent(conditions: tuple[Formula, ...]) -> bool:
     """Whether conditions are free of syntactic contradictions."""
     known = set(conditions)
-    return FALSE not in known and not any(negation(condition) in known for condition in conditions)
+    return FALSE not in known and not any(negate(condition) in known for condition in conditions)
 
 
-def _few(cases: list[Case]) -> list[Case]:
+def _check_case_count(cases: list[Case]) -> list[Case]:
     """Check the number of cases."""
-    if len(cases) > MOST_CASES:
+    if len(cases) > MAX_CASES:
         raise ConstructionError(
-            f"a term with conditions, minima or maxima has more than {MOST_CASES:,} cases",
+            f"a term with conditions, minima or maxima has more than {MAX_CASES:,} cases",
             hint="use fewer such terms in one comparison",
         )
     return cases
 
 
-def _choice(condition: Formula, then: list[Case], otherwise: list[Case]) -> list[Case]:
+def _conditional_cases(condition: Formula, then: list[Case], otherwise: list[Case]) -> list[Case]:
     """The cases of a conditional term."""
-    if isinstance(condition, Constant):
+    if isinstance(condition, BooleanConstant):
         return then if condition.value else otherwise
-    opposite = negation(condition)
+    opposite = negate(condition)
     chosen = [((condition, *conditions), total) for conditions, total in then]
     chosen += [((opposite, *conditions), total) for conditions, total in otherwise]
-    return _few([case for case in chosen if _possible(case[0])])
+    return _check_case_count([case for case in chosen if _is_consistent(case[0])])
 
 
-def _extreme(one: list[Case], relation: Relation, two: list[Case]) -> list[Case]:
+def _extremum_cases(one: list[Case], relation: Relation, two: list[Case]) -> list[Case]:
     """The cases of the minimum (``<=``) or the maximum (``>=``) of two terms."""
     results: list[Case] = []
     for (first, left), (second, right) in product(one, two):
         results += [
             ((*first, *second, *conditions), total)
-            for conditions, total in _choice(_against_zero(left - right, relation), [((), left)], [((), right)])
+            for conditions, total in _conditional_cases(
+                _compare_with_zero(left - right, relation), [((), left)], [((), right)]
+            )
         ]
-    return _few([case for case in results if _possible(case[0])])
+    return _check_case_count([case for case in results if _is_consistent(case[0])])

@@ -23,62 +23,62 @@ from softmachine.languages.crasp.program import (
     ACCEPT,
     REJECT,
     RESERVED,
-    Comparison,
+    CraspProgram,
     Definition,
     NamedFormula,
-    Program,
     Rule,
-    compare,
+    TermComparison,
+    make_comparison,
 )
-from softmachine.languages.crasp.terms import Count, NamedTerm, Number, Term, term
-from softmachine.languages.linear import Linear
+from softmachine.languages.crasp.terms import AtomicTerm, Count, NamedTerm, Term, as_term
+from softmachine.languages.linear import LinearExpression
 from softmachine.languages.temporal.formula import TRUE, And, Formula, Not, Or, Symbol
 from softmachine.languages.temporal.structure import disjunction
 
 VERDICTS = {Verdict.ACCEPT: ACCEPT, Verdict.REJECT: REJECT}
 
 
-def counter_program(machine: CounterMachine) -> Program:
+def build_counter_program(machine: CounterMachine) -> CraspProgram:
     """Build the program that generates the transitions of a machine on an input, and then the verdict.
 
     On an input where the machine gets stuck, so does the program. Where the machine would make a counter negative,
     which is an error of the machine, the program continues.
     """
     tokens = transition_tokens(machine)
-    names = Names()
+    names = NameGenerator()
     begins = Not(disjunction(Symbol(token) for token in tokens)) if tokens else TRUE
-    values = {letter: term(Count(Symbol(letter))) for letter in machine.alphabet}
-    steps = simulation(machine, tokens, names, initial=values, begins=begins)
+    values = {letter: as_term(Count(Symbol(letter))) for letter in machine.alphabet}
+    steps = build_simulation(machine, tokens, names, initial=values, start=begins)
     rules = steps.rules
-    if machine.order and len(machine.alphabet) > 1:
-        refused = Rule(REJECT, And((steps.begins, Not(_shape(machine.alphabet)))))
+    if machine.has_ordered_letters and len(machine.alphabet) > 1:
+        refused = Rule(REJECT, And((steps.start, Not(_order_formula(machine.alphabet)))))
         rules = (refused, *rules)
-    return Program(
+    return CraspProgram(
         name=machine.name, alphabet=machine.alphabet, definitions=steps.definitions, rules=rules, place=machine.place
     )
 
 
-def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> dict[str, Transition]:
+def transition_tokens(machine: CounterMachine, transitions: Collection[str] = ()) -> dict[str, Transition]:
     """The tokens of the transitions of a machine, in order.
 
     A token is named after the source state, with a number if the state has several transitions. Transitions from
     unreachable or halting states have no token.
     """
-    reached = _reached(machine)
+    reached = _reachable_states(machine)
     tokens: dict[str, Transition] = {}
-    used = {*machine.alphabet, *taken, ACCEPT, REJECT}
+    used = {*machine.alphabet, *transitions, ACCEPT, REJECT}
     numbers: dict[str, int] = {}
     for transition in machine.transitions:
         state = transition.source
         if state not in reached or machine.verdict(state) is not None:
             continue
         numbers[state] = numbers.get(state, 0) + 1
-        name = state if len(machine.leaving(state)) == 1 else f"{state}_{numbers[state]}"
-        tokens[unique(name, used)] = transition
+        name = state if len(machine.transitions_from(state)) == 1 else f"{state}_{numbers[state]}"
+        tokens[make_unique(name, used)] = transition
     return tokens
 
 
-def _reached(machine: CounterMachine) -> set[str]:
+def _reachable_states(machine: CounterMachine) -> set[str]:
     """The states reachable from the start in the transition graph, ignoring tests."""
     reached: set[str] = set()
     waiting = [machine.start]
@@ -87,11 +87,11 @@ def _reached(machine: CounterMachine) -> set[str]:
         if state not in reached:
             reached.add(state)
             if machine.verdict(state) is None:
-                waiting += [transition.target for transition in machine.leaving(state)]
+                waiting += [transition.target for transition in machine.transitions_from(state)]
     return reached
 
 
-class Names:
+class NameGenerator:
     """Generator of unique names for definitions."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Names:
         plain = re.sub(r"\W", "_", stem)
         if not re.match(r"[^\W\d]", plain) or plain.startswith("Q_"):
             plain = f"_{plain}"
-        return unique(plain, self._used)
+        return make_unique(plain, self._used)
 
 
 @dataclass(frozen=True)
@@ -117,16 +117,16 @@ class Simulation:
 
     definitions: tuple[Definition, ...]
     rules: tuple[Rule, ...]
-    begins: Formula
+    start: Formula
 
 
-def simulation(
+def build_simulation(
     machine: CounterMachine,
     tokens: Mapping[str, Transition],
-    names: Names,
+    names: NameGenerator,
     *,
     initial: Mapping[str, Term],
-    begins: Formula,
+    start: Formula,
 ) -> Simulation:
     """Build the definitions and rules that simulate a machine.
 
@@ -135,19 +135,20 @@ def simulation(
         tokens: The tokens of its transitions.
         names: Generator of names for definitions.
         initial: Initial values of counters; 0 by default.
-        begins: A formula that is true at the position after which the machine starts, and false at all tokens.
+        start: A formula that is true at the position after which the machine starts, and false at all tokens.
     """
     counters = {counter: names(counter) for counter in machine.counters}
     definitions = [
-        Definition(name, _value(counter, initial.get(counter, Linear()), tokens)) for counter, name in counters.items()
+        Definition(name, _counter_term(counter, initial.get(counter, LinearExpression()), tokens))
+        for counter, name in counters.items()
     ]
-    if not isinstance(begins, Symbol):
+    if not isinstance(start, Symbol):
         starting = names("begins")
-        definitions.append(Definition(starting, begins))
-        begins = NamedFormula(starting)
+        definitions.append(Definition(starting, start))
+        start = NamedFormula(starting)
     rules: list[Rule] = []
     for state in machine.states:
-        arrivals: list[Formula] = [begins] if state == machine.start else []
+        arrivals: list[Formula] = [start] if state == machine.start else []
         arrivals += (Symbol(token) for token, transition in tokens.items() if transition.target == state)
         if not arrivals:
             continue
@@ -162,15 +163,15 @@ def simulation(
         # The rule of `else` comes last, so it needs no test.
         for token, transition in sorted(leaving, key=lambda entry: entry[1].test is None):
             guard = TRUE if transition.test is None else condition_formula(transition.test, counters)
-            rules.append(Rule(token, here if guard == TRUE else And((here, *_operands(guard)))))
-    return Simulation(tuple(definitions), tuple(rules), begins)
+            rules.append(Rule(token, here if guard == TRUE else And((here, *_operands_of_or(guard)))))
+    return Simulation(tuple(definitions), tuple(rules), start)
 
 
 def condition_formula(condition: Condition, counters: Mapping[str, str]) -> Formula:
     """Translate a condition on counters to a formula, given the names of the terms of the counters."""
     match condition:
         case CounterComparison(left, relation, right):
-            return Comparison(_term(left, counters), relation, _term(right, counters))
+            return TermComparison(_term(left, counters), relation, _term(right, counters))
         case Not(of):
             return Not(condition_formula(of, counters))
         case And(operands) | Or(operands):
@@ -179,40 +180,40 @@ def condition_formula(condition: Condition, counters: Mapping[str, str]) -> Form
             return condition
 
 
-def _term(linear: Linear[str], counters: Mapping[str, str]) -> Term:
-    numbers: tuple[tuple[int, Number], ...] = tuple(
+def _term(linear: LinearExpression[str], counters: Mapping[str, str]) -> Term:
+    numbers: tuple[tuple[int, AtomicTerm], ...] = tuple(
         (coefficient, NamedTerm(counters[counter])) for coefficient, counter in linear.terms
     )
-    return Linear(numbers, linear.constant)
+    return LinearExpression(numbers, linear.constant)
 
 
-def _value(counter: str, initial: Term, tokens: Mapping[str, Transition]) -> Term:
+def _counter_term(counter: str, initial: Term, tokens: Mapping[str, Transition]) -> Term:
     """The term of a counter: its initial value plus the changes by the transitions taken."""
     by_change: dict[int, list[str]] = {}
     for token, transition in tokens.items():
         change = dict(transition.updates).get(counter, 0)
         if change:
             by_change.setdefault(change, []).append(token)
-    changes: tuple[tuple[int, Number], ...] = tuple(
+    changes: tuple[tuple[int, AtomicTerm], ...] = tuple(
         (change, Count(disjunction(Symbol(token) for token in group))) for change, group in by_change.items()
     )
-    return initial + Linear(changes)
+    return initial + LinearExpression(changes)
 
 
-def _shape(alphabet: tuple[str, ...]) -> Formula:
+def _order_formula(alphabet: tuple[str, ...]) -> Formula:
     """The formula that the letters are in this order: no letter follows a later one."""
     misplaced: list[Formula] = []
     for index, letter in enumerate(alphabet[:-1]):
         later = Count(disjunction(Symbol(other) for other in alphabet[index + 1 :]))
-        misplaced.append(And((Symbol(letter), compare(term(later), ">", 0))))
-    return compare(term(Count(disjunction(misplaced))), "=", 0)
+        misplaced.append(And((Symbol(letter), make_comparison(as_term(later), ">", 0))))
+    return make_comparison(as_term(Count(disjunction(misplaced))), "=", 0)
 
 
-def _operands(formula: Formula) -> tuple[Formula, ...]:
+def _operands_of_or(formula: Formula) -> tuple[Formula, ...]:
     return formula.operands if isinstance(formula, And) else (formula,)
 
 
-def unique(name: str, used: set[str]) -> str:
+def make_unique(name: str, used: set[str]) -> str:
     """Make a name unique by appending underscores, and add it to the used names."""
     while name in used:
         name += "_"

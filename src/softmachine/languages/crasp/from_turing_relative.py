@@ -14,8 +14,8 @@ encodes the set of positions of a, and then a marker::
 The formula turn_a holds while a is being encoded. E_a holds if the positions related to the current one by R are those
 of a and $. The end marker $ directly follows the input. It is necessary: E_a determines β of the length only up to
 trailing zeros, so without $ only the positions of the letters would be encoded, not the length of w.
-(`Encoding.LITERAL` omits it, as in the paper; then ``ab`` has a marker at length 5 already, since β(5) is 1.) The
-length X_a at which E_a held is the number of tokens before M_a.
+(`RelativeEncoding.LITERAL` omits it, as in the paper; then ``ab`` has a marker at length 5 already, since β(5) is 1.)
+The length X_a at which E_a held is the number of tokens before M_a.
 
 **Phase II** runs a counter machine on the numbers X_a, as in `softmachine.languages.crasp.from_counter`.
 
@@ -32,21 +32,27 @@ the relative encoding. The chain of thought is as long as the run of the counter
 from __future__ import annotations
 
 from softmachine.languages.counter import CounterMachine
-from softmachine.languages.counter.from_turing import counter_machine
-from softmachine.languages.counter.from_turing_relative import relative_counter_machine
-from softmachine.languages.crasp.from_counter import Names, counter_program, simulation, transition_tokens, unique
-from softmachine.languages.crasp.program import Definition, NamedFormula, Program, Rule, compare
-from softmachine.languages.crasp.relations import Encoding
-from softmachine.languages.crasp.terms import Count, Term, term
+from softmachine.languages.counter.from_turing import build_counter_machine
+from softmachine.languages.counter.from_turing_relative import build_relative_counter_machine
+from softmachine.languages.crasp.from_counter import (
+    NameGenerator,
+    build_counter_program,
+    build_simulation,
+    make_unique,
+    transition_tokens,
+)
+from softmachine.languages.crasp.program import CraspProgram, Definition, NamedFormula, Rule, make_comparison
+from softmachine.languages.crasp.relations import RelativeEncoding
+from softmachine.languages.crasp.terms import Count, Term, as_term
 from softmachine.languages.temporal.formula import TRUE, And, Formula, Not, Symbol
 from softmachine.languages.temporal.structure import disjunction
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import ConstructionError, UsageError
 
 
-def relative_program(
-    machine: CounterMachine, *, encoding: Encoding = Encoding.MARKED, name: str | None = None
-) -> Program:
+def build_relative_program(
+    machine: CounterMachine, *, encoding: RelativeEncoding = RelativeEncoding.MARKED, name: str | None = None
+) -> CraspProgram:
     """Build the program that encodes a word as lengths and then runs a counter machine on them.
 
     Args:
@@ -59,19 +65,19 @@ def relative_program(
         UsageError: If the machine has ``order``, which is meaningless here; or for the exact encoding, which is not
             expressible in C-RASP.
     """
-    if encoding is Encoding.EXACT:
+    if encoding is RelativeEncoding.EXACT:
         raise UsageError("C-RASP cannot express the exact encoding", hint="use the encoding with the end marker")
-    if machine.order:
+    if machine.has_ordered_letters:
         raise UsageError(
             f"{machine.name!r} requires its letters in order, but here its counters hold encoded words",
             hint="remove the line 'order'",
         )
     used = set(machine.alphabet)
-    fillers = {letter: unique(f"l_{letter}", used) for letter in machine.alphabet}
-    markers = {letter: unique(f"M_{letter}", used) for letter in machine.alphabet}
-    end = unique("$", used) if encoding is Encoding.MARKED else None
-    tokens = transition_tokens(machine, taken=used)
-    names = Names()
+    fillers = {letter: make_unique(f"l_{letter}", used) for letter in machine.alphabet}
+    markers = {letter: make_unique(f"M_{letter}", used) for letter in machine.alphabet}
+    end = make_unique("$", used) if encoding is RelativeEncoding.MARKED else None
+    tokens = transition_tokens(machine, transitions=used)
+    names = NameGenerator()
 
     written = [*([end] if end else []), *fillers.values(), *markers.values(), *tokens]
     given = Not(disjunction(Symbol(token) for token in written))
@@ -84,18 +90,20 @@ def relative_program(
     for letter in machine.alphabet:
         turn, encoded = names(f"turn_{letter}"), names(f"E_{letter}")
         places = disjunction(Symbol(symbol) for symbol in (letter, *([end] if end else [])))
-        here, there = term(Count(places)), term(Count(places, "R"))
-        row = term(Count(TRUE, "R"))
+        here, there = as_term(Count(places)), as_term(Count(places, "R"))
+        row = as_term(Count(TRUE, "R"))
         definitions.append(Definition(turn, disjunction([before, Symbol(fillers[letter])])))
-        definitions.append(Definition(encoded, And((compare(there, "=", here), compare(row, "=", here)))))
+        definitions.append(
+            Definition(encoded, And((make_comparison(there, "=", here), make_comparison(row, "=", here))))
+        )
         rules.append(Rule(markers[letter], And((NamedFormula(turn), NamedFormula(encoded)))))
         rules.append(Rule(fillers[letter], NamedFormula(turn)))
         shorter += (fillers[letter],)
-        lengths[letter] = term(Count(disjunction(Symbol(token) for token in shorter)))
+        lengths[letter] = as_term(Count(disjunction(Symbol(token) for token in shorter)))
         shorter += (markers[letter],)
         before = Symbol(markers[letter])
-    steps = simulation(machine, tokens, names, initial=lengths, begins=before)
-    return Program(
+    steps = build_simulation(machine, tokens, names, initial=lengths, start=before)
+    return CraspProgram(
         name=name or machine.name,
         alphabet=machine.alphabet,
         definitions=(*definitions, *steps.definitions),
@@ -104,25 +112,25 @@ def relative_program(
     )
 
 
-def bounded_program(machine: TuringMachine) -> Program:
+def build_bounded_program(machine: TuringMachine) -> CraspProgram:
     """Build the program that simulates a Turing machine on words a₁^n₁ … aₘ^nₘ and rejects all other words.
 
     Raises:
         ConstructionError: If the machine has more than one tape, or no input alphabet.
     """
-    return counter_program(counter_machine(_with_letters(machine)))
+    return build_counter_program(build_counter_machine(_check_alphabet(machine)))
 
 
-def turing_program(machine: TuringMachine) -> Program:
+def build_turing_program(machine: TuringMachine) -> CraspProgram:
     """Build the program that simulates a Turing machine on arbitrary words, by the relative encoding.
 
     Raises:
         ConstructionError: If the machine has more than one tape, or no input alphabet.
     """
-    return relative_program(relative_counter_machine(_with_letters(machine)))
+    return build_relative_program(build_relative_counter_machine(_check_alphabet(machine)))
 
 
-def _with_letters(machine: TuringMachine) -> TuringMachine:
+def _check_alphabet(machine: TuringMachine) -> TuringMachine:
     """Check that the input alphabet is not empty, which C-RASP requires."""
     if not machine.alphabet:
         raise ConstructionError(

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from softmachine.languages.crasp.program import ACCEPT, REJECT, Comparison, NamedFormula, Program, formulas_of
+from softmachine.languages.crasp.program import (
+    ACCEPT,
+    REJECT,
+    CraspProgram,
+    NamedFormula,
+    TermComparison,
+    subformulas_of,
+)
 from softmachine.languages.crasp.relations import RELATIONS
-from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term
-from softmachine.languages.linear import Linear
-from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol
-from softmachine.support.errors import StuckError
+from softmachine.languages.crasp.terms import AtomicTerm, Conditional, Count, Maximum, Minimum, NamedTerm, Term
+from softmachine.languages.linear import LinearExpression
+from softmachine.languages.temporal.formula import And, BooleanConstant, Formula, Iff, Implies, Not, Or, Symbol
+from softmachine.support.errors import NoNextTokenError
 
 
 class Evaluation:
@@ -22,13 +29,13 @@ class Evaluation:
     Position 0 is before the first token: it has no symbol, and every count is 0.
     """
 
-    def __init__(self, program: Program, tokens: Iterable[str] = ()) -> None:
+    def __init__(self, program: CraspProgram, tokens: Iterable[str] = ()) -> None:
         self.program = program
         self.tokens: list[str] = []
         # In topological order.
-        self._formulas = dict.fromkeys(formula for body in program.bodies for formula in formulas_of(body))
+        self._formulas = dict.fromkeys(formula for body in program.bodies for formula in subformulas_of(body))
         self._values: dict[Formula, list[bool]] = {formula: [] for formula in self._formulas}
-        self._numbers: dict[tuple[Number, int], int] = {}
+        self._numbers: dict[tuple[AtomicTerm, int], int] = {}
         self._evaluate()
         for token in tokens:
             self.append(token)
@@ -45,18 +52,18 @@ class Evaluation:
     def value(self, name: str, position: int) -> bool | int:
         """The value of a named formula or term at a position."""
         body = self.program[name]
-        return self._total(body, position) if isinstance(body, Linear) else self.holds(body, position)
+        return self._total(body, position) if isinstance(body, LinearExpression) else self.holds(body, position)
 
     def next_token(self) -> str:
         """The token of the first rule whose body holds at the last position.
 
         Raises:
-            StuckError: If no rule applies.
+            NoNextTokenError: If no rule applies.
         """
         for rule in self.program.rules:
             if self.holds(rule.body):
                 return rule.token
-        raise stuck(self.program, len(self.tokens), self.tokens[-1] if self.tokens else None)
+        raise stuck_error(self.program, len(self.tokens), self.tokens[-1] if self.tokens else None)
 
     def _evaluate(self) -> None:
         """Compute all values at the last position."""
@@ -72,7 +79,7 @@ class Evaluation:
         match formula:
             case Symbol(symbol):
                 return i > 0 and self.tokens[i - 1] == symbol
-            case Constant(value):
+            case BooleanConstant(value):
                 return value
             case Not(of):
                 return not here(of)
@@ -84,7 +91,7 @@ class Evaluation:
                 return not here(left) or here(right)
             case Iff(left, right):
                 return here(left) == here(right)
-            case Comparison(one, relation, other):
+            case TermComparison(one, relation, other):
                 return relation.holds(self._total(one, i), self._total(other, i))
             case NamedFormula(name):
                 return self.value(name, i) is True
@@ -99,7 +106,7 @@ class Evaluation:
             total += coefficient * self._numbers[number, i]
         return total
 
-    def _number(self, number: Number, i: int) -> int:
+    def _number(self, number: AtomicTerm, i: int) -> int:
         match number:
             case Count(of, None):
                 return sum(self._values[of][j] for j in range(1, i + 1))
@@ -117,12 +124,12 @@ class Evaluation:
         raise TypeError(f"{type(number).__name__} is not a number of C-RASP")
 
 
-def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
+def generate(program: CraspProgram, word: str | Iterable[str]) -> Iterator[str]:
     """Generate the chain of thought of a program on a word; it ends with ACC or REJ, or is infinite.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
-        StuckError: If no rule applies.
+        NoNextTokenError: If no rule applies.
     """
     evaluation = Evaluation(program, program.word(word))
     token = ""
@@ -132,17 +139,17 @@ def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
         evaluation.append(token)
 
 
-def satisfies(program: Program, word: str | Iterable[str]) -> bool:
+def satisfies(program: CraspProgram, word: str | Iterable[str]) -> bool:
     """Whether the acceptance formula of a program without rules is true at the last position of a word."""
     if program.accept is None:
         raise TypeError(f"{program.name} has rules")
     return Evaluation(program, program.word(word)).holds(program.accept)
 
 
-def stuck(program: Program, position: int, token: str | None) -> StuckError:
+def stuck_error(program: CraspProgram, position: int, token: str | None) -> NoNextTokenError:
     """The error of a run in which no rule applies."""
     where = f"at position {position}, after {token!r}" if token is not None else "on the empty word"
-    return StuckError(
+    return NoNextTokenError(
         f"C-RASP program {program.name!r} is stuck {where}: no rule applies",
         hint="add a last rule with the body true, as in: REJ <- true",
     )

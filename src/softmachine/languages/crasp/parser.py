@@ -33,38 +33,50 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from softmachine.languages.crasp.printer import to_text
-from softmachine.languages.crasp.program import Comparison, Definition, NamedFormula, Program, Rule
+from softmachine.languages.crasp.program import CraspProgram, Definition, NamedFormula, Rule, TermComparison
 from softmachine.languages.crasp.relations import RELATIONS
 from softmachine.languages.crasp.terms import (
+    AtomicTerm,
     Conditional,
     Count,
     Maximum,
     Minimum,
     NamedTerm,
-    Number,
     Term,
-    nesting,
-    term,
+    as_term,
+    nesting_depth,
 )
-from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.source import check_size, name_of
+from softmachine.languages.linear import LinearExpression, Relation
+from softmachine.languages.source import check_source_length, default_name
 from softmachine.languages.temporal.formula import Formula
-from softmachine.languages.temporal.parser import DEEPEST, QUOTE, SYMBOLS, FormulaBuilder, at
+from softmachine.languages.temporal.parser import (
+    MAX_DEPTH,
+    SYMBOL_HINT,
+    UNTERMINATED_QUOTE,
+    FormulaAstBuilder,
+    check_depth,
+)
 from softmachine.languages.temporal.parser import explain as explain_temporal
-from softmachine.languages.text.diagnostics import Case, Explainer, Mistake, place_of, refuse
-from softmachine.languages.text.grammar import parser
+from softmachine.languages.text.diagnostics import (
+    DiagnosticRule,
+    DiagnosticRules,
+    SyntaxDiagnostic,
+    line_and_column,
+    raise_syntax_errors,
+)
+from softmachine.languages.text.grammar import load_parser
 from softmachine.languages.text.statements import (
     QUOTED,
+    LocatedWord,
     Statement,
-    StatementReader,
-    Word,
+    StatementParser,
     split_lines,
-    statements,
+    split_statements,
+    strip_comment,
     unquote,
-    up_to_comment,
 )
-from softmachine.support.errors import Place
-from softmachine.support.text import clipped
+from softmachine.support.errors import SourceLocation
+from softmachine.support.text import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -75,10 +87,10 @@ if TYPE_CHECKING:
 __all__ = ["parse", "to_text"]
 
 
-class Builder(FormulaBuilder[Number]):
+class CraspAstBuilder(FormulaAstBuilder[AtomicTerm]):
     """AST builder of formulas and terms; symbols, connectives and sums are those of temporal logic."""
 
-    not_linear = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#[Q_a]")
+    nonlinear_message = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#[Q_a]")
 
     def named_formula(self, name: Token) -> Formula:
         """The name of a formula."""
@@ -86,44 +98,44 @@ class Builder(FormulaBuilder[Number]):
 
     def comparison(self, left: Term, relation: Token, right: Term) -> Formula:
         """``term <= term``."""
-        return at(relation, Comparison(left, Relation.written(relation), right))
+        return check_depth(relation, TermComparison(left, Relation.parse(relation), right))
 
     def conditional(self, condition: Formula, sign: Token, then: Term, otherwise: Term) -> Term:
         """``p ? s : t``."""
-        return _at(sign, term(Conditional(condition, then, otherwise)))
+        return _check_depth(sign, as_term(Conditional(condition, then, otherwise)))
 
     def counting(self, token: Token, of: Formula) -> Term:
         """``#[p]`` or ``#R[p]``."""
         relation = str(token[1:]) or None
         if relation is not None and relation not in RELATIONS:
             hint = f"the relations are {', '.join(RELATIONS)}; a comment begins with # and a space"
-            raise Mistake(f"unknown relation {relation!r} in a count", *place_of(token), hint)
-        return term(Count(of, relation))
+            raise SyntaxDiagnostic(f"unknown relation {relation!r} in a count", *line_and_column(token), hint)
+        return as_term(Count(of, relation))
 
     def extreme(self, word: Token, *of: Term) -> Term:
         """``min(s, t)`` or ``max(s, t)``."""
-        return _at(word, term((Minimum if word.type == "MIN" else Maximum)(of)))
+        return _check_depth(word, as_term((Minimum if word.type == "MIN" else Maximum)(of)))
 
     def named_term(self, name: Token) -> Term:
         """The name of a term."""
-        return term(NamedTerm(str(name)))
+        return as_term(NamedTerm(str(name)))
 
 
-def _at(token: Token, made: Term) -> Term:
+def _check_depth(token: Token, made: Term) -> Term:
     """Check the nesting depth of a term that begins at a token."""
-    if nesting(made) > DEEPEST:
-        message = f"conditional terms are nested more than {DEEPEST} deep"
-        raise Mistake(message, *place_of(token), "define parts of it by name")
+    if nesting_depth(made) > MAX_DEPTH:
+        message = f"conditional terms are nested more than {MAX_DEPTH} deep"
+        raise SyntaxDiagnostic(message, *line_and_column(token), "define parts of it by name")
     return made
 
 
-COUNTS = "write a count as #[Q_a]; a comment begins at the start of a line or after two spaces"
-COMPARISONS = "compare counts and numbers, as in #[Q_a] <= 3; join two comparisons with and"
+COUNT_HINT = "write a count as #[Q_a]; a comment begins at the start of a line or after two spaces"
+COMPARISON_HINT = "compare counts and numbers, as in #[Q_a] <= 3; join two comparisons with and"
 
 
-def unknown_name(token: Token, known: Collection[str], tokens: Collection[str]) -> Mistake:
+def unknown_name_diagnostic(token: Token, known: Collection[str], tokens: Collection[str]) -> SyntaxDiagnostic:
     """The diagnostic of an undefined name."""
-    name = clipped(token)
+    name = truncate(token)
     close = get_close_matches(name, known, n=1, cutoff=0.6)
     if name in tokens:
         hint = f"write Q_{name} for the symbol {name}"
@@ -131,73 +143,73 @@ def unknown_name(token: Token, known: Collection[str], tokens: Collection[str]) 
         hint = f"did you mean {close[0]}?"
     else:
         hint = f"define it in an earlier line, as in {name} := #[Q_a]; write Q_{name} for a symbol"
-    return Mistake(f"undefined name {name!r}", *place_of(token), hint)
+    return SyntaxDiagnostic(f"undefined name {name!r}", *line_and_column(token), hint)
 
 
-explain = Explainer(
-    whole="the statement",
-    quote=(QUOTE, SYMBOLS),
-    character="unexpected character {}",
-    character_hints={"#": COUNTS, "←": COUNTS, "": SYMBOLS},
-    kinds={"NOT": "a formula or a term", "INTEGER": "a count or a number"},
-    covered={"a formula or a term": "PLUS", "a count or a number": "PLUS"},
-    spelled={
+explain = DiagnosticRules(
+    construct="the statement",
+    unterminated_quote=(UNTERMINATED_QUOTE, SYMBOL_HINT),
+    unknown_character="unexpected character {}",
+    character_hints={"#": COUNT_HINT, "←": COUNT_HINT, "": SYMBOL_HINT},
+    categories={"NOT": "a formula or a term", "INTEGER": "a count or a number"},
+    subsumed={"a formula or a term": "PLUS", "a count or a number": "PLUS"},
+    terminal_names={
         "AND": "an operator such as 'and'", "PLUS": "a sign such as '+'", "RELATION": "a comparison such as '<='",
         "LPAR": "'('", "LSQB": "'['", "COMMA": "','", "COLON": "':'", "RPAR": "')'", "RSQB": "']'", "$END": "the end",
     },
-    expected=explain_temporal.expected,
-    cases=(
-        Case("RELATION", "", COMPARISONS),
-        Case("IMPLIES", "RELATION", "write >= for 'at least'"),
-        Case("COUNT TERM_NAME", "TIMES", "write a product with *, as in 2*#[Q_a]"),
-        Case("TERM_NAME", "", "{token} is a term; compare it, as in {token} = 0"),
-        Case("FORMULA_NAME", "", "{token} is a formula; write ({token} ? 1 : 0) for a number"),
-        Case("$END AND OR IFF", "RELATION", COMPARISONS),
+    format_expected=explain_temporal.format_expected,
+    rules=(
+        DiagnosticRule("RELATION", "", COMPARISON_HINT),
+        DiagnosticRule("IMPLIES", "RELATION", "write >= for 'at least'"),
+        DiagnosticRule("COUNT TERM_NAME", "TIMES", "write a product with *, as in 2*#[Q_a]"),
+        DiagnosticRule("TERM_NAME", "", "{token} is a term; compare it, as in {token} = 0"),
+        DiagnosticRule("FORMULA_NAME", "", "{token} is a formula; write ({token} ? 1 : 0) for a number"),
+        DiagnosticRule("$END AND OR IFF", "RELATION", COMPARISON_HINT),
     ),
-    as_hints=True,
-    ending="$END",
-    closing="RPAR RSQB",
+    rules_are_hints=True,
+    ending_tokens="$END",
+    closing_tokens="RPAR RSQB",
 )  # fmt: skip
 
 
 HEADERS = ("program", "alphabet", "accept")
-LINE = re.compile(rf"\s*(?P<head>{QUOTED}|[^\s<:]+)\s*(?P<sign>:=|<-)")
+STATEMENT = re.compile(rf"\s*(?P<head>{QUOTED}|[^\s<:]+)\s*(?P<sign>:=|<-)")
 QUOTED_OR_COMMENT = re.compile(rf"{QUOTED}|#(?!\w*\[)")
 
 
-def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> CraspProgram:
     """Parse a program; all errors are reported at once."""
-    check_size(text, source, "a program may have")
+    check_source_length(text, source, "a program may have")
     lines = split_lines(text)
-    reader = _Reader(source)
-    found = list(statements(lines, keyword=lambda _line: "", without_comment=_without_comment))
-    reader.heads = {_head(statement) for statement in found}
+    reader = _Parser(source)
+    found = list(split_statements(lines, keyword_of=lambda _line: "", strip_comment=_strip_comment))
+    reader.heads = {_rule_token(statement) for statement in found}
     for statement in found:
-        reader.read(statement)
-    refuse(reader.problems, lines)
-    return Program(
-        name=name or reader.name or name_of(source) or "program",
+        reader.parse_statement(statement)
+    raise_syntax_errors(reader.problems, lines)
+    return CraspProgram(
+        name=name or reader.name or default_name(source) or "program",
         alphabet=tuple(reader.alphabet),
         definitions=tuple(reader.definitions),
         rules=tuple(reader.rules),
         accept=reader.accept,
-        place=Place(source),
+        place=SourceLocation(source),
         accept_place=reader.accept_place,
         lines=lines,
     )
 
 
-def _without_comment(line: str, _keyword: str) -> str:
-    return up_to_comment(line, QUOTED_OR_COMMENT, apart=True)
+def _strip_comment(line: str, _keyword: str) -> str:
+    return strip_comment(line, QUOTED_OR_COMMENT, needs_gap=True)
 
 
-def _head(statement: Statement) -> str:
+def _rule_token(statement: Statement) -> str:
     """The token of a rule; empty for other statements."""
-    line = LINE.match(statement.text)
+    line = STATEMENT.match(statement.text)
     return (unquote(line["head"]) or line["head"]) if line and line["sign"] == "<-" else ""
 
 
-class _Reader(StatementReader):
+class _Parser(StatementParser):
     """Parser state: the parts of the program."""
 
     quoted_may_be_empty = False
@@ -209,12 +221,12 @@ class _Reader(StatementReader):
         self.definitions: list[Definition] = []
         self.rules: list[Rule] = []
         self.accept: Formula | None = None
-        self.accept_place: Place | None = None
+        self.accept_place: SourceLocation | None = None
         self.heads: set[str] = set()
         self._known: dict[str, Formula | Term | None] = {}
 
-    def read(self, statement: Statement) -> None:
-        line = LINE.match(statement.text)
+    def parse_statement(self, statement: Statement) -> None:
+        line = STATEMENT.match(statement.text)
         if line:
             self._line(statement, line)
         elif statement.keyword in HEADERS:
@@ -226,15 +238,15 @@ class _Reader(StatementReader):
 
     def _line(self, statement: Statement, line: re.Match[str]) -> None:
         head, column = line["head"], line.start("head") + 1
-        place = Place(self.source, statement.line, column)
+        place = SourceLocation(self.source, statement.line, column)
         body = self._body(statement, line.end())
         if line["sign"] == ":=":
             if body is not None:
                 self.definitions.append(Definition(head, body, place))
             self._known.setdefault(head, body)
             return
-        token = self.plain(Word(head, statement.line, column))
-        if isinstance(body, Linear):
+        token = self.unquote_word(LocatedWord(head, statement.line, column))
+        if isinstance(body, LinearExpression):
             self.report(
                 f"the body of the rule for {token!r} is a term; compare it, as in … = 0", place.line or 1, column
             )
@@ -242,37 +254,37 @@ class _Reader(StatementReader):
             self.rules.append(Rule(token, body, place))
 
     def _header(self, statement: Statement) -> None:
-        found, keyword = self.header(statement), statement.keyword
+        found, keyword = self.parse_header(statement), statement.keyword
         if not found:
             return
         first, *words = found
         if keyword == "alphabet":
-            self.alphabet = [self.plain(word) for word in words]
+            self.alphabet = [self.unquote_word(word) for word in words]
         elif keyword == "accept":
             body = self._body(statement, statement.text.index(keyword) + len(keyword))
-            self.accept_place = Place(self.source, first.line, first.column)
-            if isinstance(body, Linear):
+            self.accept_place = SourceLocation(self.source, first.line, first.column)
+            if isinstance(body, LinearExpression):
                 self.report("expected a formula after 'accept', not a term", first.line, first.column)
             else:
                 self.accept = body
         elif len(words) != 1:
             self.report("expected one name after 'program'", first.line, first.column)
         else:
-            self.name = self.plain(words[0])
+            self.name = self.unquote_word(words[0])
 
     def _body(self, statement: Statement, start: int) -> Formula | Term | None:
         """Parse the body of a statement from an offset; None if it, or a definition that it uses, has an error."""
         from lark import UnexpectedInput
 
         text = re.sub(r"[^\n]", " ", statement.text[:start]) + statement.text[start:]
-        reading = parser("crasp", Builder).parse_interactive(text)
+        reading = load_parser("crasp", CraspAstBuilder).parse_interactive(text)
         try:
             return self._parsed(reading)
         except UnexpectedInput as error:
-            self.unreadable(statement, partial(explain, error, text, reading))
-        except Mistake as error:
-            self.mistake(statement, error)
-        except _Unreadable:
+            self.report_parser_error(statement, partial(explain, error, text, reading))
+        except SyntaxDiagnostic as error:
+            self.report_diagnostic(statement, error)
+        except _InvalidDefinition:
             pass
         return None
 
@@ -281,13 +293,13 @@ class _Reader(StatementReader):
         for token in reading.iter_parse():
             if token.type == "NAME":
                 if token not in self._known:
-                    raise unknown_name(token, self._known, {*self.alphabet, *self.heads})
+                    raise unknown_name_diagnostic(token, self._known, {*self.alphabet, *self.heads})
                 body = self._known[token]
                 if body is None:
-                    raise _Unreadable
-                token.type = "TERM_NAME" if isinstance(body, Linear) else "FORMULA_NAME"
+                    raise _InvalidDefinition
+                token.type = "TERM_NAME" if isinstance(body, LinearExpression) else "FORMULA_NAME"
         return cast("Formula | Term", reading.feed_eof(token))  # type: ignore[no-untyped-call]
 
 
-class _Unreadable(Exception):  # noqa: N818 - caught in this module
+class _InvalidDefinition(Exception):  # noqa: N818 - caught in this module
     """The definition of a name has a syntax error, which has been reported already."""

@@ -21,24 +21,24 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar, TypeAlias
 
-from softmachine.languages.crasp.printer import program_table, write_term
+from softmachine.languages.crasp.printer import format_term, program_table
 from softmachine.languages.crasp.relations import RELATIONS
 from softmachine.languages.crasp.terms import (
+    AtomicTerm,
     Count,
     NamedTerm,
-    Number,
     Term,
-    formulas_in,
-    inner_terms,
-    largest_number,
-    nesting,
-    numbers_in,
+    find_atoms,
+    find_formulas,
+    max_abs_number,
+    nesting_depth,
+    subterms,
 )
-from softmachine.languages.linear import LARGEST_NUMBER, Linear, Relation
-from softmachine.languages.source import OfWords, name_problems, spelled
+from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation
+from softmachine.languages.source import WordSource, find_name_problems, format_word
 from softmachine.languages.temporal.formula import (
     And,
-    Constant,
+    BooleanConstant,
     Formula,
     Iff,
     Implies,
@@ -48,12 +48,12 @@ from softmachine.languages.temporal.formula import (
     Symbol,
     subformulas,
 )
-from softmachine.languages.temporal.printer import Level, Writer
-from softmachine.languages.text.diagnostics import Problem, invalid
-from softmachine.support.errors import Place
-from softmachine.support.text import many
+from softmachine.languages.temporal.printer import FormulaWriter, Level
+from softmachine.languages.text.diagnostics import Problem, validation_error
+from softmachine.support.errors import SourceLocation
+from softmachine.support.text import pluralize
 
-Shape: TypeAlias = tuple[object, ...]
+TermShape: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,53 +62,53 @@ class NamedFormula(Formula):
 
     name: str
 
-    def write(self, _writer: Writer) -> tuple[str, Level]:
+    def write(self, _writer: FormulaWriter) -> tuple[str, Level]:
         return self.name, Level.ATOM
 
 
-class Comparison(LinearComparison[Number]):
+class TermComparison(LinearComparison[AtomicTerm]):
     """``2*#[φ] - P + 3 <= 5``: comparison of two terms."""
 
-    def largest(self, side: Term) -> int:
-        return largest_number(side)
+    def max_abs(self, side: Term) -> int:
+        return max_abs_number(side)
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        return formulas_in(self.left) + formulas_in(self.right)
+        return find_formulas(self.left) + find_formulas(self.right)
 
     @property
     def label(self) -> tuple[object, ...]:
         """The relation and both terms, without the formulas in them."""
-        return (self.relation, _shape(self.left), _shape(self.right))
+        return (self.relation, _term_shape(self.left), _term_shape(self.right))
 
-    def side_text(self, side: Term, writer: Writer) -> str:
-        return write_term(side, writer)
+    def format_side(self, side: Term, writer: FormulaWriter) -> str:
+        return format_term(side, writer)
 
 
-def _shape(term: Term) -> Shape:
+def _term_shape(term: Term) -> TermShape:
     """A term without its formulas."""
-    return (term.constant, *((coefficient, *_shape_of(number)) for coefficient, number in term.terms))
+    return (term.constant, *((coefficient, *_atom_shape(number)) for coefficient, number in term.terms))
 
 
-def _shape_of(number: Number) -> Shape:
+def _atom_shape(number: AtomicTerm) -> TermShape:
     own = number.relation if isinstance(number, Count) else number.name if isinstance(number, NamedTerm) else None
-    return (type(number), own, *map(_shape, inner_terms(number)))
+    return (type(number), own, *map(_term_shape, subterms(number)))
 
 
-def compare(left: Term | int, relation: str, right: Term | int) -> Comparison:
-    """Build a comparison, as in ``compare(term(Count(Symbol("a"))), ">=", 2)``."""
-    sides = (Linear[Number]((), side) if isinstance(side, int) else side for side in (left, right))
-    return Comparison(next(sides), Relation(relation), next(sides))
+def make_comparison(left: Term | int, relation: str, right: Term | int) -> TermComparison:
+    """Build a comparison, as in ``make_comparison(term(Count(Symbol("a"))), ">=", 2)``."""
+    sides = (LinearExpression[AtomicTerm]((), side) if isinstance(side, int) else side for side in (left, right))
+    return TermComparison(next(sides), Relation(relation), next(sides))
 
 
 ACCEPT, REJECT = "ACC", "REJ"
 """The tokens that end a run."""
-DEEPEST = 200
+MAX_DEPTH = 200
 """Maximum nesting depth of operators."""
 NAME = re.compile(r"[^\W\d]\w*")
 RESERVED = frozenset({"true", "false", "not", "and", "or", "min", "max", "program", "alphabet", "accept"})
 """Keywords."""
-OPERATORS = (Symbol, Constant, Not, And, Or, Implies, Iff, Comparison, NamedFormula)
+OPERATORS = (Symbol, BooleanConstant, Not, And, Or, Implies, Iff, TermComparison, NamedFormula)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Definition:
 
     name: str
     body: Formula | Term
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,11 @@ class Rule:
 
     token: str
     body: Formula
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program(OfWords):
+class CraspProgram(WordSource):
     """A C-RASP program. All problems are reported at once.
 
     Positions are 1 … n over the input and the generated tokens. At position 0, before the first token, there is no
@@ -154,16 +154,16 @@ class Program(OfWords):
     definitions: tuple[Definition, ...] = ()
     rules: tuple[Rule, ...] = ()
     accept: Formula | None = None
-    place: Place | None = field(default=None, compare=False, repr=False)
-    accept_place: InitVar[Place | None] = None
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
+    accept_place: InitVar[SourceLocation | None] = None
     lines: InitVar[Sequence[str]] = ()
 
-    def __post_init__(self, accept_place: Place | None, lines: Sequence[str]) -> None:
+    def __post_init__(self, accept_place: SourceLocation | None, lines: Sequence[str]) -> None:
         names = (self.name, *self.alphabet, *(rule.token for rule in self.rules))
-        problems = list(map(Problem, name_problems(names)))
-        problems = problems or check(self.alphabet, self.definitions, self.rules, self.accept, accept_place)
+        problems = list(map(Problem, find_name_problems(names)))
+        problems = problems or find_problems(self.alphabet, self.definitions, self.rules, self.accept, accept_place)
         if problems:
-            raise invalid(f"C-RASP program {self.name!r}", problems, self.place, lines)
+            raise validation_error(f"C-RASP program {self.name!r}", problems, self.place, lines)
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ class Program(OfWords):
         return tuple(dict.fromkeys((*self.alphabet, *(rule.token for rule in self.rules))))
 
     @property
-    def thinks(self) -> bool:
+    def has_chain_of_thought(self) -> bool:
         """Whether the program generates a chain of thought."""
         return bool(self.rules)
 
@@ -185,7 +185,7 @@ class Program(OfWords):
     def relations(self) -> tuple[str, ...]:
         """The relations used in counts."""
         terms = (term for body in self.bodies for term in _terms_of(body))
-        counts = (number for term in terms for number in numbers_in(term) if isinstance(number, Count))
+        counts = (number for term in terms for number in find_atoms(term) if isinstance(number, Count))
         return tuple(dict.fromkeys(count.relation for count in counts if count.relation is not None))
 
     def __getitem__(self, name: str) -> Formula | Term:
@@ -196,13 +196,13 @@ class Program(OfWords):
     def _bodies(self) -> dict[str, Formula | Term]:
         return {definition.name: definition.body for definition in self.definitions}
 
-    def spell(self, tokens: Iterable[str]) -> str:
+    def format_tokens(self, tokens: Iterable[str]) -> str:
         """Format tokens: concatenated if all tokens of the program are single characters, else separated by spaces."""
-        return spelled(tokens, self.tokens)
+        return format_word(tokens, self.tokens)
 
     def __str__(self) -> str:
-        size = many(len(self.rules), "rule") if self.rules else "no chain of thought"
-        letters, names = many(len(self.alphabet), "letter"), many(len(self.definitions), "name")
+        size = pluralize(len(self.rules), "rule") if self.rules else "no chain of thought"
+        letters, names = pluralize(len(self.alphabet), "letter"), pluralize(len(self.definitions), "name")
         return f"C-RASP program {self.name}: {letters}, {names}, {size}"
 
     def _repr_html_(self) -> str:
@@ -211,26 +211,26 @@ class Program(OfWords):
 
 def _terms_of(body: Formula | Term) -> Iterator[Term]:
     """The body itself if it is a term, and both sides of every comparison in it."""
-    if isinstance(body, Linear):
+    if isinstance(body, LinearExpression):
         yield body
-    for part in formulas_of(body):
-        if isinstance(part, Comparison):
+    for part in subformulas_of(body):
+        if isinstance(part, TermComparison):
             yield part.left
             yield part.right
 
 
-def formulas_of(body: Formula | Term) -> tuple[Formula, ...]:
+def subformulas_of(body: Formula | Term) -> tuple[Formula, ...]:
     """All formulas in a body in topological order, parts first, without repetition."""
-    roots = formulas_in(body) if isinstance(body, Linear) else (body,)
+    roots = find_formulas(body) if isinstance(body, LinearExpression) else (body,)
     return subformulas(*roots)
 
 
-def check(
+def find_problems(
     alphabet: tuple[str, ...],
     definitions: tuple[Definition, ...],
     rules: tuple[Rule, ...],
     accept: Formula | None,
-    accept_place: Place | None,
+    accept_place: SourceLocation | None,
 ) -> list[Problem]:
     """All problems of a program."""
     problems = list(_alphabet_problems(alphabet))
@@ -283,29 +283,29 @@ def _name_problems(definition: Definition, known: dict[str, Formula | Term]) -> 
 
 
 def _body_problems(body: Formula | Term, known: dict[str, Formula | Term], tokens: frozenset[str]) -> Iterator[str]:
-    formulas = formulas_of(body)
-    if formulas and max(part.depth for part in formulas) > DEEPEST:
-        yield f"it is nested more than {DEEPEST} deep; define parts of it by name"
+    formulas = subformulas_of(body)
+    if formulas and max(part.depth for part in formulas) > MAX_DEPTH:
+        yield f"it is nested more than {MAX_DEPTH} deep; define parts of it by name"
     for part in formulas:
         if not isinstance(part, OPERATORS):
             yield f"C-RASP has no {type(part).__name__}, only not, and, or, ->, <-> and comparisons of counts"
         elif isinstance(part, Symbol) and part.symbol not in tokens:
             yield f"{part.symbol!r} is neither a letter nor the token of a rule"
         elif isinstance(part, NamedFormula) and not isinstance(known.get(part.name), Formula):
-            yield _misnamed(part.name, "formula", known)
+            yield _name_problem(part.name, "formula", known)
     terms = tuple(_terms_of(body))
-    for number in dict.fromkeys(number for each in terms for number in numbers_in(each)):
-        if isinstance(number, NamedTerm) and not isinstance(known.get(number.name), Linear):
-            yield _misnamed(number.name, "term", known)
+    for number in dict.fromkeys(number for each in terms for number in find_atoms(each)):
+        if isinstance(number, NamedTerm) and not isinstance(known.get(number.name), LinearExpression):
+            yield _name_problem(number.name, "term", known)
         if isinstance(number, Count) and number.relation is not None and number.relation not in RELATIONS:
             yield f"unknown relation {number.relation!r}; the relations are {', '.join(RELATIONS)}"
-    if any(nesting(each) > DEEPEST for each in terms):
-        yield f"its conditional terms are nested more than {DEEPEST} deep; define parts of it by name"
-    if any(largest_number(each) > LARGEST_NUMBER for each in terms):
+    if any(nesting_depth(each) > MAX_DEPTH for each in terms):
+        yield f"its conditional terms are nested more than {MAX_DEPTH} deep; define parts of it by name"
+    if any(max_abs_number(each) > MAX_NUMBER for each in terms):
         yield "it has a number larger than 10^18, the maximum"
 
 
-def _misnamed(name: str, expected: str, known: dict[str, Formula | Term]) -> str:
+def _name_problem(name: str, expected: str, known: dict[str, Formula | Term]) -> str:
     if name in known:
         return f"{name!r} is a {'formula' if expected == 'term' else 'term'}; expected a {expected}"
     return f"{name!r} is not defined before its use"

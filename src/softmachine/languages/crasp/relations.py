@@ -27,18 +27,18 @@ def beta(x: int) -> str | None:
     return rest if zero else None
 
 
-def row(x: int) -> tuple[int, ...]:
+def related_positions(x: int) -> tuple[int, ...]:
     """The positions related to x by R: those i where the i-th bit of β(x) is 1, in increasing order."""
     return tuple(i for i, bit in enumerate(beta(x) or "", start=1) if bit == "1")
 
 
-FARTHEST = 62
+MAX_RELATED_POSITION = 62
 """The rows of the first 2^62 positions contain no position greater than this."""
-RELATIONS: Mapping[str, Callable[[int], tuple[int, ...]]] = {"R": row}
+RELATIONS: Mapping[str, Callable[[int], tuple[int, ...]]] = {"R": related_positions}
 """The relations by name, as functions from a position to the positions related to it."""
 
 
-class Encoding(StrEnum):
+class RelativeEncoding(StrEnum):
     """The condition under which a length encodes a letter, in phase I of the relative encoding."""
 
     EXACT = "exact"
@@ -49,8 +49,8 @@ class Encoding(StrEnum):
     """The same with an end marker after the word that counts as every letter: β(length) is w_a 1 0*."""
 
 
-def encode(
-    word: Iterable[str], alphabet: Sequence[str], encoding: Encoding = Encoding.MARKED
+def encode_word(
+    word: Iterable[str], alphabet: Sequence[str], encoding: RelativeEncoding = RelativeEncoding.MARKED
 ) -> tuple[tuple[int, ...], int]:
     """Encode a word: the lengths X, one for each letter of the alphabet, and the total length after phase I.
 
@@ -63,26 +63,28 @@ def encode(
     for symbol in symbols:
         if symbol not in alphabet:
             raise InputError(f"symbol {symbol!r} is not in the alphabet {' '.join(alphabet)}")
-    marked = encoding is Encoding.MARKED
+    marked = encoding is RelativeEncoding.MARKED
     length = len(symbols) + marked
     found: list[int] = []
     for letter in alphabet:
         bits = "".join("1" if symbol == letter else "0" for symbol in symbols) + "1" * marked
-        while not _fits(length, bits, encoding):
+        while not _encodes(length, bits, encoding):
             length += 1
         found.append(length)
         length += 1
     return tuple(found), length
 
 
-def _fits(length: int, bits: str, encoding: Encoding) -> bool:
+def _encodes(length: int, bits: str, encoding: RelativeEncoding) -> bool:
     here = (beta(length) if length else None) or ""
-    if encoding is Encoding.EXACT:
+    if encoding is RelativeEncoding.EXACT:
         return length > 0 and beta(length) == bits
     return here.rstrip("0") == bits.rstrip("0")
 
 
-def decode(lengths: Sequence[int], alphabet: Sequence[str], encoding: Encoding = Encoding.MARKED) -> tuple[str, ...]:
+def decode_word(
+    lengths: Sequence[int], alphabet: Sequence[str], encoding: RelativeEncoding = RelativeEncoding.MARKED
+) -> tuple[str, ...]:
     """Decode lengths to the word that they encode.
 
     Raises:
@@ -93,15 +95,15 @@ def decode(lengths: Sequence[int], alphabet: Sequence[str], encoding: Encoding =
     rows: list[str] = []
     for letter, length in zip(alphabet, lengths, strict=True):
         bits = (beta(length) if length > 0 else None) or ""
-        if encoding is not Encoding.EXACT:
+        if encoding is not RelativeEncoding.EXACT:
             bits = bits.rstrip("0")
-        if encoding is Encoding.MARKED:
+        if encoding is RelativeEncoding.MARKED:
             if not bits:
                 raise InputError(f"β({length}) has no end marker, so {length} encodes no positions of {letter!r}")
             bits = bits[:-1]
         rows.append(bits)
     longest = max(map(len, rows), default=0)
-    if encoding is not Encoding.LITERAL and len(set(map(len, rows))) > 1:
+    if encoding is not RelativeEncoding.LITERAL and len(set(map(len, rows))) > 1:
         raise InputError(f"the lengths {tuple(lengths)} encode words of different lengths")
     symbols = []
     for place, column in enumerate(zip(*(bits.ljust(longest, "0") for bits in rows), strict=True), start=1):

@@ -19,26 +19,26 @@ from itertools import islice
 from operator import and_, or_
 from typing import TypeAlias
 
-from softmachine.languages.crasp.desugaring import core, counted
-from softmachine.languages.crasp.interpreter import stuck
-from softmachine.languages.crasp.program import ACCEPT, REJECT, Comparison, Program
-from softmachine.languages.crasp.relations import FARTHEST, row
+from softmachine.languages.crasp.desugaring import desugar, linear_counts
+from softmachine.languages.crasp.interpreter import stuck_error
+from softmachine.languages.crasp.program import ACCEPT, REJECT, CraspProgram, TermComparison
+from softmachine.languages.crasp.relations import MAX_RELATED_POSITION, related_positions
 from softmachine.languages.crasp.terms import Count
-from softmachine.languages.decision_dag import Compared, Decision, decide
-from softmachine.languages.temporal.formula import TRUE, And, Constant, Formula, Not, Or, Symbol, subformulas
+from softmachine.languages.decision_dag import DecisionDag, SumComparison, build_decision_dag
+from softmachine.languages.temporal.formula import TRUE, And, BooleanConstant, Formula, Not, Or, Symbol, subformulas
 from softmachine.support.errors import UsageError
 
-START = 0
+START_TOKEN = 0
 """Index of position 0, before the first token, as if it were a token."""
-STUCK = 0
+NO_RULE = 0
 """Outcome of the decision if no rule applies."""
 
-Changes: TypeAlias = tuple[tuple[int, int], ...]
+SumChanges: TypeAlias = tuple[tuple[int, int], ...]
 """Indices of sums, with the change of each."""
 
 
 @dataclass(frozen=True)
-class Tracked:
+class CountedFormula:
     """A counted formula that is evaluated after a token.
 
     Args:
@@ -48,14 +48,14 @@ class Tracked:
         memory: Index of the array of its values, if it is counted through R.
     """
 
-    related: tuple[int, ...]
-    decision: Decision
-    adds: Changes
-    memory: int | None
+    related_counts: tuple[int, ...]
+    decision: DecisionDag
+    changes: SumChanges
+    memory_index: int | None
 
 
 @dataclass(frozen=True)
-class Reaction:
+class TokenTransition:
     """The effect of a token.
 
     Args:
@@ -65,13 +65,13 @@ class Reaction:
         follows: The decision of the next token, by index.
     """
 
-    adds: Changes
-    tracked: tuple[Tracked, ...]
-    related: tuple[int, ...]
-    follows: Decision
+    changes: SumChanges
+    tracked: tuple[CountedFormula, ...]
+    related_counts: tuple[int, ...]
+    next_token: DecisionDag
 
 
-class Reactions:
+class TransitionTable:
     """The transition table of a program.
 
     Tokens are numbered from 1 in the order of `Program.tokens`; 0 is the position before the first token. A program
@@ -81,34 +81,34 @@ class Reactions:
         ConstructionError: If a term of the program has too many cases.
     """
 
-    def __init__(self, program: Program) -> None:
-        essence = core(program)
+    def __init__(self, program: CraspProgram) -> None:
+        essence = desugar(program)
         rules = essence.rules if essence.accept is None else ((ACCEPT, essence.accept), (REJECT, TRUE))
         self.tokens = tuple(dict.fromkeys((*program.tokens, *(token for token, _ in rules))))
         self.number = {token: index for index, token in enumerate(self.tokens, start=1)}
         self._rules = [(body, self.number[token]) for token, body in rules]
         formulas = subformulas(*(body for body, _ in self._rules))
         self._masks = self._find_masks(formulas)
-        self._allowed = [self._guard(body) for body, _ in self._rules]
-        self._places, counts = _sums(formulas)
+        self._allowed = [self._possible_tokens(body) for body, _ in self._rules]
+        self._places, counts = _collect_sums(formulas)
         self.sums = len(counts)
         """Number of sums."""
         uses: dict[Count, list[tuple[int, int]]] = {}
         for which, terms in enumerate(counts):
             for coefficient, count in terms:
                 uses.setdefault(count, []).append((which, coefficient))
-        self._uses: Mapping[Count, Changes] = {count: tuple(changes) for count, changes in uses.items()}
-        self._memory = {of: k for k, of in enumerate(dict.fromkeys(count.of for count in uses if count.relation))}
-        self.related = tuple((self._memory[count.of], self._uses[count]) for count in uses if count.relation)
+        self._uses: Mapping[Count, SumChanges] = {count: tuple(changes) for count, changes in uses.items()}
+        self._memory = {of: k for k, of in enumerate(dict.fromkeys(count.formula for count in uses if count.relation))}
+        self.related = tuple((self._memory[count.formula], self._uses[count]) for count in uses if count.relation)
         """For every count through R the index of the values of its formula, and the change of sums per unit."""
-        tracked = dict.fromkeys(count.of for count in uses if count.relation or self._masks[count.of] is None)
+        tracked = dict.fromkeys(count.formula for count in uses if count.relation or self._masks[count.formula] is None)
         self._tracked = sorted(tracked, key=lambda formula: formula.depth)
-        self._made: dict[int, Reaction] = {}
+        self._made: dict[int, TokenTransition] = {}
 
-    def __getitem__(self, token: int) -> Reaction:
+    def __getitem__(self, token: int) -> TokenTransition:
         """The effect of a token, computed on first use."""
         if token not in self._made:
-            self._made[token] = self._reaction(token)
+            self._made[token] = self._transition(token)
         return self._made[token]
 
     def _find_masks(self, formulas: Iterable[Formula]) -> dict[Formula, int | None]:
@@ -119,12 +119,12 @@ class Reactions:
             parts = [masks[part] for part in formula.parts]
             sets = [part for part in parts if part is not None]
             masks[formula] = None
-            if isinstance(formula, Comparison) or len(sets) < len(parts):
+            if isinstance(formula, TermComparison) or len(sets) < len(parts):
                 continue
             match formula:
                 case Symbol(symbol):
                     masks[formula] = 1 << self.number[symbol]
-                case Constant(value):
+                case BooleanConstant(value):
                     masks[formula] = everything if value else 0
                 case Not():
                     masks[formula] = everything & ~sets[0]
@@ -136,7 +136,7 @@ class Reactions:
                     raise TypeError(f"{type(formula).__name__} does not occur in a desugared program")
         return masks
 
-    def _guard(self, body: Formula) -> int:
+    def _possible_tokens(self, body: Formula) -> int:
         """A superset of the tokens after which a body can be true, as a bit set."""
         operands = body.operands if isinstance(body, And) else (body,)
         return reduce(and_, (mask for operand in operands if (mask := self._masks[operand]) is not None), -1)
@@ -145,27 +145,29 @@ class Reactions:
         mask = self._masks[formula]
         return None if mask is None else bool(mask >> token & 1)
 
-    def _reaction(self, token: int) -> Reaction:
+    def _transition(self, token: int) -> TokenTransition:
         known = partial(self._holds, token=token)
         adds: dict[int, int] = {}
         for count, changes in self._uses.items():
-            if token != START and count.relation is None and known(count.of):
+            if token != START_TOKEN and count.relation is None and known(count.formula):
                 for which, coefficient in changes:
                     adds[which] = adds.get(which, 0) + coefficient
         seen: set[int] = set()
         tracked = []
-        for formula in self._tracked if token != START else ():
-            decision = decide([(formula, 1)], 0, known, self._places)
+        for formula in self._tracked if token != START_TOKEN else ():
+            decision = build_decision_dag([(formula, 1)], 0, known, self._places)
             own = self._uses.get(Count(formula), ()) if known(formula) is None else ()
-            tracked.append(Tracked(self._needed(decision, seen), decision, own, self._memory.get(formula)))
+            tracked.append(
+                CountedFormula(self._needed_counts(decision, seen), decision, own, self._memory.get(formula))
+            )
         allowed = [rule for rule, guard in zip(self._rules, self._allowed, strict=True) if guard >> token & 1]
-        follows = decide(allowed, STUCK, known, self._places)
-        related = self._needed(follows, seen) if token != START else ()
-        return Reaction(
+        follows = build_decision_dag(allowed, NO_RULE, known, self._places)
+        related = self._needed_counts(follows, seen) if token != START_TOKEN else ()
+        return TokenTransition(
             tuple((which, change) for which, change in adds.items() if change), tuple(tracked), related, follows
         )
 
-    def _needed(self, decision: Decision, seen: set[int]) -> tuple[int, ...]:
+    def _needed_counts(self, decision: DecisionDag, seen: set[int]) -> tuple[int, ...]:
         """The counts through R that a decision depends on, without those that are up to date."""
         used = decision.sums
         found = [
@@ -177,16 +179,16 @@ class Reactions:
         return tuple(found)
 
 
-def _sums(
+def _collect_sums(
     formulas: Iterable[Formula],
-) -> tuple[dict[Formula, Compared], list[tuple[tuple[int, Count], ...]]]:
+) -> tuple[dict[Formula, SumComparison], list[tuple[tuple[int, Count], ...]]]:
     """Sum, relation and number of every comparison; and the terms of every sum."""
     numbers: dict[frozenset[tuple[int, Count]], int] = {}
     sums: list[tuple[tuple[int, Count], ...]] = []
-    places: dict[Formula, Compared] = {}
+    places: dict[Formula, SumComparison] = {}
     for formula in formulas:
-        if isinstance(formula, Comparison):
-            terms, constant = counted(formula)
+        if isinstance(formula, TermComparison):
+            terms, constant = linear_counts(formula)
             which = numbers.setdefault(frozenset(terms), len(sums))
             if which == len(sums):
                 sums.append(terms)
@@ -195,9 +197,9 @@ def _sums(
 
 
 @lru_cache(maxsize=32)
-def prepared(program: Program) -> Reactions:
+def get_transition_table(program: CraspProgram) -> TransitionTable:
     """The transition table of a program, cached for recent programs."""
-    return Reactions(program)
+    return TransitionTable(program)
 
 
 MAX_TOKENS = 10_000_000
@@ -205,7 +207,7 @@ VERDICTS = {ACCEPT: "accept", REJECT: "reject"}
 
 
 @dataclass(frozen=True)
-class Result:
+class CraspResult:
     """The result of a run.
 
     Args:
@@ -215,7 +217,7 @@ class Result:
         verdict: "accept" or "reject"; None if the token limit was reached.
     """
 
-    program: Program
+    program: CraspProgram
     word: tuple[str, ...]
     tokens: tuple[str, ...]
     verdict: str | None
@@ -226,19 +228,19 @@ class Result:
         return self.verdict == "accept"
 
 
-class Counting:
+class RunningCounts:
     """The running counts of a program on a growing sequence of tokens."""
 
-    def __init__(self, reactions: Reactions) -> None:
-        self.reactions = reactions
+    def __init__(self, table: TransitionTable) -> None:
+        self.reactions = table
         self.position = 0
-        self.token = START
-        self.sums = [0] * reactions.sums
-        self._related = [0] * len(reactions.related)
+        self.token = START_TOKEN
+        self.sums = [0] * table.sums
+        self._related = [0] * len(table.related)
         # The values at the positions that rows of R contain. Position 0 is in no row.
         self._memories: dict[int, list[bool]] = defaultdict(lambda: [False])
 
-    def copy(self) -> Counting:
+    def copy(self) -> RunningCounts:
         """An independent copy.
 
         Raises:
@@ -246,7 +248,7 @@ class Counting:
         """
         if self.reactions.related:
             raise UsageError("cannot copy the state of a program that counts through R: it depends on positions")
-        other = Counting(self.reactions)
+        other = RunningCounts(self.reactions)
         other.position, other.token, other.sums = self.position, self.token, list(self.sums)
         return other
 
@@ -256,29 +258,29 @@ class Counting:
         self.token = token
         reaction = self.reactions[token]
         sums = self.sums
-        for which, change in reaction.adds:
+        for which, change in reaction.changes:
             sums[which] += change
         for tracked in reaction.tracked:
-            if not tracked.adds and self.position > FARTHEST:
+            if not tracked.changes and self.position > MAX_RELATED_POSITION:
                 continue
-            self._look_up(tracked.related)
+            self._update_related(tracked.related_counts)
             holds = tracked.decision.outcome(sums) == 1
             if holds:
-                for which, change in tracked.adds:
+                for which, change in tracked.changes:
                     sums[which] += change
-            if tracked.memory is not None and self.position <= FARTHEST:
-                self._memories[tracked.memory].append(holds)
-        self._look_up(reaction.related)
+            if tracked.memory_index is not None and self.position <= MAX_RELATED_POSITION:
+                self._memories[tracked.memory_index].append(holds)
+        self._update_related(reaction.related_counts)
 
     def next_token(self) -> int:
-        """The index of the next token; `STUCK` if no rule applies."""
-        return self.reactions[self.token].follows.outcome(self.sums)
+        """The index of the next token; `NO_RULE` if no rule applies."""
+        return self.reactions[self.token].next_token.outcome(self.sums)
 
-    def _look_up(self, related: tuple[int, ...]) -> None:
+    def _update_related(self, related: tuple[int, ...]) -> None:
         """Update these counts through R."""
         if not related:
             return
-        positions = row(self.position)
+        positions = related_positions(self.position)
         for number in related:
             memory, adds = self.reactions.related[number]
             count = sum(map(self._memories[memory].__getitem__, positions))
@@ -288,64 +290,64 @@ class Counting:
                 self.sums[which] += coefficient * change
 
 
-def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
+def generate(program: CraspProgram, word: str | Iterable[str]) -> Iterator[str]:
     """Generate the chain of thought of a program on a word; it ends with ACC or REJ, or is infinite.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
-        StuckError: If no rule applies.
+        NoNextTokenError: If no rule applies.
         ConstructionError: If a term of the program has too many cases.
         UsageError: If the program has no rules.
     """
     symbols = program.word(word)
     if not program.rules:
         raise UsageError(f"{program.name!r} has no rules, so it has no chain of thought")
-    return thoughts(program, _read(program, symbols))
+    return continue_chain(program, _state_after(program, symbols))
 
 
-def thoughts(program: Program, counting: Counting) -> Iterator[str]:
+def continue_chain(program: CraspProgram, counts: RunningCounts) -> Iterator[str]:
     """Generate the tokens of a program from a state; for a program without rules, only the verdict.
 
     Raises:
-        StuckError: If no rule applies.
+        NoNextTokenError: If no rule applies.
     """
-    reactions = counting.reactions
+    reactions = counts.reactions
     while True:
-        number = counting.next_token()
-        if number == STUCK:
-            last = reactions.tokens[counting.token - 1] if counting.position else None
-            raise stuck(program, counting.position, last)
+        number = counts.next_token()
+        if number == NO_RULE:
+            last = reactions.tokens[counts.token - 1] if counts.position else None
+            raise stuck_error(program, counts.position, last)
         token = reactions.tokens[number - 1]
         yield token
         if token in VERDICTS:
             return
-        counting.append(number)
+        counts.append(number)
 
 
-def run(program: Program, word: str | Iterable[str], *, max_tokens: int = MAX_TOKENS) -> Result:
+def run(program: CraspProgram, word: str | Iterable[str], *, max_tokens: int = MAX_TOKENS) -> CraspResult:
     """Run a program on a word: its chain of thought, or the value of its acceptance formula at the last position.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
-        StuckError: If no rule applies.
+        NoNextTokenError: If no rule applies.
         ConstructionError: If a term of the program has too many cases.
     """
     symbols = program.word(word)
     if program.rules:
         tokens = tuple(islice(generate(program, symbols), max_tokens))
-        return Result(program, symbols, tokens, VERDICTS.get(tokens[-1]) if tokens else None)
-    counting = _read(program, symbols)
-    return Result(program, symbols, (), VERDICTS[counting.reactions.tokens[counting.next_token() - 1]])
+        return CraspResult(program, symbols, tokens, VERDICTS.get(tokens[-1]) if tokens else None)
+    counting = _state_after(program, symbols)
+    return CraspResult(program, symbols, (), VERDICTS[counting.reactions.tokens[counting.next_token() - 1]])
 
 
-def prefixes(program: Program, word: str | Iterable[str]) -> Iterator[bool]:
+def accept_prefixes(program: CraspProgram, word: str | Iterable[str]) -> Iterator[bool]:
     """The value of the acceptance formula of a program without rules after each prefix, the empty one first.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
         ConstructionError: If a term of the program has too many cases.
     """
-    counting = Counting(prepared(program))
+    counting = RunningCounts(get_transition_table(program))
     reactions = counting.reactions
     yield reactions.tokens[counting.next_token() - 1] == ACCEPT
     for symbol in program.word(word):
@@ -353,9 +355,9 @@ def prefixes(program: Program, word: str | Iterable[str]) -> Iterator[bool]:
         yield reactions.tokens[counting.next_token() - 1] == ACCEPT
 
 
-def _read(program: Program, symbols: Iterable[str]) -> Counting:
+def _state_after(program: CraspProgram, symbols: Iterable[str]) -> RunningCounts:
     """The state after a word."""
-    counting = Counting(prepared(program))
+    counting = RunningCounts(get_transition_table(program))
     for symbol in symbols:
         counting.append(counting.reactions.number[symbol])
     return counting

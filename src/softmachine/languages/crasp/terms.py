@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from softmachine.languages.linear import Linear
+from softmachine.languages.linear import LinearExpression
 from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Count:
         relation: Name of a relation, as in ``#R[φ]``: only positions j related to i are counted.
     """
 
-    of: Formula
+    formula: Formula
     relation: str | None = None
 
 
@@ -47,33 +47,37 @@ class Conditional:
 
 
 @dataclass(frozen=True)
-class _Extreme:
-    of: tuple[Term, ...]
+class _Extremum:
+    arguments: tuple[Term, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, tuple) or not self.of or not all(isinstance(each, Linear) for each in self.of):
+        if (
+            not isinstance(self.arguments, tuple)
+            or not self.arguments
+            or not all(isinstance(each, LinearExpression) for each in self.arguments)
+        ):
             function = type(self).__name__.lower()[:3]
-            raise UsageError(f"{function} takes a tuple of one or more terms, not {self.of!r}")
+            raise UsageError(f"{function} takes a tuple of one or more terms, not {self.arguments!r}")
 
 
-class Minimum(_Extreme):
+class Minimum(_Extremum):
     """``min(s, t, …)``: the smallest of one or more numbers."""
 
 
-class Maximum(_Extreme):
+class Maximum(_Extremum):
     """``max(s, t, …)``: the largest of one or more numbers."""
 
 
-Number: TypeAlias = Count | NamedTerm | Conditional | Minimum | Maximum
-Term: TypeAlias = Linear[Number]
+AtomicTerm: TypeAlias = Count | NamedTerm | Conditional | Minimum | Maximum
+Term: TypeAlias = LinearExpression[AtomicTerm]
 
 
-def term(number: Number | int) -> Term:
+def as_term(number: AtomicTerm | int) -> Term:
     """The term that consists of a single number."""
-    return Linear((), number) if isinstance(number, int) else Linear(((1, number),))
+    return LinearExpression((), number) if isinstance(number, int) else LinearExpression(((1, number),))
 
 
-def inner_terms(number: Number) -> tuple[Term, ...]:
+def subterms(number: AtomicTerm) -> tuple[Term, ...]:
     """The immediate subterms of a number: branches of a conditional, arguments of min and max."""
     match number:
         case Conditional(_, then, otherwise):
@@ -84,29 +88,29 @@ def inner_terms(number: Number) -> tuple[Term, ...]:
             return ()
 
 
-def numbers_in(of: Term) -> Iterator[Number]:
+def find_atoms(term: Term) -> Iterator[AtomicTerm]:
     """The numbers of a term, including those inside conditional terms, minima and maxima."""
-    for _, number in of.terms:
+    for _, number in term.terms:
         yield number
-        for inner in inner_terms(number):
-            yield from numbers_in(inner)
+        for inner in subterms(number):
+            yield from find_atoms(inner)
 
 
-def formulas_in(of: Term) -> tuple[Formula, ...]:
+def find_formulas(term: Term) -> tuple[Formula, ...]:
     """The counted formulas and conditions in a term, from left to right."""
     found = (
-        number.of if isinstance(number, Count) else number.condition
-        for number in numbers_in(of)
+        number.formula if isinstance(number, Count) else number.condition
+        for number in find_atoms(term)
         if isinstance(number, Count | Conditional)
     )
     return tuple(found)
 
 
-def nesting(of: Term) -> int:
+def nesting_depth(term: Term) -> int:
     """Nesting depth of conditional terms, minima and maxima."""
-    return max((1 + nesting(inner) for _, number in of.terms for inner in inner_terms(number)), default=0)
+    return max((1 + nesting_depth(inner) for _, number in term.terms for inner in subterms(number)), default=0)
 
 
-def largest_number(of: Term) -> int:
+def max_abs_number(term: Term) -> int:
     """The largest absolute value of a coefficient or constant anywhere in a term."""
-    return max(of.largest, *(inner.largest for number in numbers_in(of) for inner in inner_terms(number)), 0)
+    return max(term.max_abs, *(inner.max_abs for number in find_atoms(term) for inner in subterms(number)), 0)

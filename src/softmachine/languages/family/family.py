@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from softmachine.languages.circuit import Circuit, Gate, GateKind, evaluate
-from softmachine.languages.source import OfWords, name_problems
-from softmachine.support.errors import InputError, InvalidError, Place
+from softmachine.languages.source import WordSource, find_name_problems
+from softmachine.support.errors import InputError, InvalidError, SourceLocation
 
-LARGEST = 1 << 48
+MAX_VALUE = 1 << 48
 """Maximum absolute value of an expression."""
 
 
 @dataclass(frozen=True)
-class Number:
+class Numeral:
     """An integer literal."""
 
     value: int
@@ -44,7 +44,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Operation:
+class BinaryOperation:
     """A binary operation: + - * / % ^."""
 
     sign: str
@@ -52,29 +52,29 @@ class Operation:
     right: Expression
 
     def __str__(self) -> str:
-        level = LEVELS[self.sign]
-        left = _bracketed(self.left, level)
+        level = PRECEDENCE[self.sign]
+        left = _parenthesise(self.left, level)
         space = "" if self.sign == "^" else " "
-        return f"{left}{space}{self.sign}{space}{_bracketed(self.right, level + 1)}"
+        return f"{left}{space}{self.sign}{space}{_parenthesise(self.right, level + 1)}"
 
 
 @dataclass(frozen=True)
 class Log:
     """⌈log₂ x⌉, and 0 for x ≤ 1."""
 
-    of: Expression
+    argument: Expression
 
     def __str__(self) -> str:
-        return f"log({self.of})"
+        return f"log({self.argument})"
 
 
-Expression = Number | Variable | Operation | Log
-LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "^": 3}
+Expression = Numeral | Variable | BinaryOperation | Log
+PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "^": 3}
 """Operator precedence: higher binds tighter."""
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ExpressionComparison:
     """A comparison of two expressions: = != < <= > >=."""
 
     relation: str
@@ -86,7 +86,9 @@ class Comparison:
 
     def holds(self, values: Mapping[str, int]) -> bool:
         """Whether the comparison is true for these values of the variables."""
-        return COMPARISONS[self.relation](value(self.left, values), value(self.right, values))
+        return COMPARISONS[self.relation](
+            evaluate_expression(self.left, values), evaluate_expression(self.right, values)
+        )
 
 
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {
@@ -94,39 +96,39 @@ COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
-def value(expression: Expression, values: Mapping[str, int]) -> int:
+def evaluate_expression(expression: Expression, values: Mapping[str, int]) -> int:
     """Evaluate an expression.
 
     Raises:
         InputError: If a divisor is 0, an exponent is negative, or a number is too large.
     """
     match expression:
-        case Number(number):
+        case Numeral(number):
             return number
         case Variable(name):
             return values[name]
         case Log(of):
-            return max(value(of, values) - 1, 0).bit_length()
-        case Operation(sign, left, right):
-            found = _operated(sign, value(left, values), value(right, values), expression)
-    if abs(found) > LARGEST:
-        raise InputError(f"{expression} is {found:,}; numbers of a family are at most {LARGEST:,}")
+            return max(evaluate_expression(of, values) - 1, 0).bit_length()
+        case BinaryOperation(sign, left, right):
+            found = _apply(sign, evaluate_expression(left, values), evaluate_expression(right, values), expression)
+    if abs(found) > MAX_VALUE:
+        raise InputError(f"{expression} is {found:,}; numbers of a family are at most {MAX_VALUE:,}")
     return found
 
 
-def variables(expression: Expression) -> set[str]:
+def find_variables(expression: Expression) -> set[str]:
     """The names of the variables of an expression."""
     match expression:
         case Variable(name):
             return {name}
-        case Operation(_, left, right):
-            return variables(left) | variables(right)
+        case BinaryOperation(_, left, right):
+            return find_variables(left) | find_variables(right)
         case Log(of):
-            return variables(of)
+            return find_variables(of)
     return set()
 
 
-def _operated(sign: str, left: int, right: int, whole: Expression) -> int:
+def _apply(sign: str, left: int, right: int, whole: Expression) -> int:
     if sign in "/%" and right == 0:
         raise InputError(f"{whole} divides by 0", hint="a range or a condition should leave this case out")
     if sign == "^" and not (0 <= right <= 64 and abs(left) <= 1 << 32):
@@ -137,20 +139,20 @@ def _operated(sign: str, left: int, right: int, whole: Expression) -> int:
     return operations[sign](left, right)
 
 
-def _bracketed(part: Expression, level: int) -> str:
-    inner = LEVELS[part.sign] if isinstance(part, Operation) else 9
+def _parenthesise(part: Expression, level: int) -> str:
+    inner = PRECEDENCE[part.sign] if isinstance(part, BinaryOperation) else 9
     return f"({part})" if inner < level else str(part)
 
 
-MOST = 1 << 16
+MAX_ENUMERATED = 1 << 16
 """Maximum total number of index values enumerated while a circuit is built."""
 KINDS = (GateKind.AND, GateKind.OR, GateKind.NOT, GateKind.THR)
-INPUT, LENGTH = "x", "n"
+INPUT_NAME, LENGTH_NAME = "x", "n"
 """Names of the inputs and of their number."""
 
 
 @dataclass
-class Effort:
+class EnumerationBudget:
     """Counter of enumerated index values, which bounds the work that a source can cause."""
 
     family: str
@@ -161,19 +163,20 @@ class Effort:
         """Count one more value.
 
         Raises:
-            InputError: If there are more than `MOST`.
+            InputError: If there are more than `MAX_ENUMERATED`.
         """
         self.spent += 1
-        if self.spent > MOST:
+        if self.spent > MAX_ENUMERATED:
             raise InputError(
-                f"the circuit of family {self.family!r} for {self.length} inputs takes more than {MOST:,} values of "
+                f"the circuit of family {self.family!r} for {self.length} inputs takes more than {MAX_ENUMERATED:,} "
+                f"values of "
                 "indices, gates and arguments",
                 hint="give a shorter word",
             )
 
 
 @dataclass(frozen=True)
-class Range:
+class IndexRange:
     """An index and its bounds, both inclusive."""
 
     index: str
@@ -185,7 +188,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Indexed:
+class IndexedWire:
     """An indexed wire; as an argument, possibly a list of wires over further indices.
 
     Args:
@@ -197,23 +200,23 @@ class Indexed:
 
     name: str
     indices: tuple[Expression, ...]
-    ranges: tuple[Range, ...] = ()
-    conditions: tuple[Comparison, ...] = ()
+    ranges: tuple[IndexRange, ...] = ()
+    conditions: tuple[ExpressionComparison, ...] = ()
 
     def __str__(self) -> str:
         inner = f"({', '.join(map(str, self.indices))})" if self.indices else ""
         wire = f"{self.name}{inner}"
-        return f"[{wire}{bounds_text(self.ranges, self.conditions)}]" if self.ranges else wire
+        return f"[{wire}{format_bounds(self.ranges, self.conditions)}]" if self.ranges else wire
 
-    def wire(self, values: Mapping[str, int]) -> str:
+    def wire_name(self, values: Mapping[str, int]) -> str:
         """The name of the wire."""
-        numbers = ",".join(str(value(index, values)) for index in self.indices)
+        numbers = ",".join(str(evaluate_expression(index, values)) for index in self.indices)
         return f"{self.name}({numbers})" if self.indices else self.name
 
-    def wires(self, values: Mapping[str, int], effort: Effort) -> Iterator[str]:
+    def wire_names(self, values: Mapping[str, int], budget: EnumerationBudget) -> Iterator[str]:
         """Yield the names of all wires of a list."""
-        for all_values in assignments(self.ranges, self.conditions, values, effort):
-            yield self.wire(all_values)
+        for all_values in assignments(self.ranges, self.conditions, values, budget):
+            yield self.wire_name(all_values)
 
 
 @dataclass(frozen=True)
@@ -230,48 +233,51 @@ class Rule:
         place: Location in the source.
     """
 
-    wire: Indexed
+    wire: IndexedWire
     kind: GateKind
-    arguments: tuple[Indexed, ...]
-    at_least: Expression | None = None
-    ranges: tuple[Range, ...] = ()
-    conditions: tuple[Comparison, ...] = ()
-    place: Place | None = field(default=None, compare=False, repr=False)
+    arguments: tuple[IndexedWire, ...]
+    threshold: Expression | None = None
+    ranges: tuple[IndexRange, ...] = ()
+    conditions: tuple[ExpressionComparison, ...] = ()
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        threshold = f"({self.at_least})" if self.at_least is not None else ""
+        threshold = f"({self.threshold})" if self.threshold is not None else ""
         arguments = " ".join(map(str, self.arguments))
-        return f"{self.wire} = {self.kind}{threshold} {arguments}{bounds_text(self.ranges, self.conditions)}"
+        return f"{self.wire} = {self.kind}{threshold} {arguments}{format_bounds(self.ranges, self.conditions)}"
 
-    def gates(self, values: Mapping[str, int], effort: Effort) -> Iterator[Gate]:
+    def generate_gates(self, values: Mapping[str, int], budget: EnumerationBudget) -> Iterator[Gate]:
         """Yield the gates of the rule."""
-        for all_values in assignments(self.ranges, self.conditions, values, effort):
-            inputs = tuple(wire for argument in self.arguments for wire in argument.wires(all_values, effort))
-            threshold = None if self.at_least is None else value(self.at_least, all_values)
-            yield Gate(self.wire.wire(all_values), self.kind, inputs, threshold, self.place)
+        for all_values in assignments(self.ranges, self.conditions, values, budget):
+            inputs = tuple(wire for argument in self.arguments for wire in argument.wire_names(all_values, budget))
+            threshold = None if self.threshold is None else evaluate_expression(self.threshold, all_values)
+            yield Gate(self.wire.wire_name(all_values), self.kind, inputs, threshold, self.place)
 
 
-def bounds_text(ranges: tuple[Range, ...], conditions: tuple[Comparison, ...]) -> str:
+def format_bounds(ranges: tuple[IndexRange, ...], conditions: tuple[ExpressionComparison, ...]) -> str:
     """Format ranges and conditions as source text."""
     over = f" for {', '.join(map(str, ranges))}" if ranges else ""
     return over + (f" if {' and '.join(map(str, conditions))}" if conditions else "")
 
 
 def assignments(
-    ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], values: Mapping[str, int], effort: Effort
+    ranges: tuple[IndexRange, ...],
+    conditions: tuple[ExpressionComparison, ...],
+    values: Mapping[str, int],
+    budget: EnumerationBudget,
 ) -> Iterator[Mapping[str, int]]:
     """Yield the assignments of the variables that extend ``values`` over the ranges and satisfy the conditions."""
     if ranges:
-        first, last = value(ranges[0].first, values), value(ranges[0].last, values)
+        first, last = evaluate_expression(ranges[0].first, values), evaluate_expression(ranges[0].last, values)
         for number in range(first, last + 1):
-            effort.spend()
-            yield from assignments(ranges[1:], conditions, {**values, ranges[0].index: number}, effort)
+            budget.spend()
+            yield from assignments(ranges[1:], conditions, {**values, ranges[0].index: number}, budget)
     elif all(condition.holds(values) for condition in conditions):
         yield values
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family(OfWords):
+class CircuitFamily(WordSource):
     """A uniform circuit family over AND, OR, NOT and THR, which recognises words over 0 and 1 of any length.
 
     Args:
@@ -289,18 +295,18 @@ class Family(OfWords):
     name: str
     exponent: int
     rules: tuple[Rule, ...]
-    output: Indexed
-    deepest: Expression | None = None
+    output: IndexedWire
+    max_depth: Expression | None = None
     alphabet: tuple[str, ...] = field(default=("0", "1"), init=False, repr=False)
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = name_problems((self.name,)) or list(_problems(self))
+        problems = find_name_problems((self.name,)) or list(_find_problems(self))
         if problems:
             raise InvalidError(f"family {self.name!r}", problems, place=self.place)
 
     @property
-    def counts(self) -> bool:
+    def has_threshold_gates(self) -> bool:
         """Whether it has threshold gates (TC^d rather than AC^d)."""
         return any(rule.kind is GateKind.THR for rule in self.rules)
 
@@ -313,22 +319,26 @@ class Family(OfWords):
         """
         if length < 1:
             raise InputError(f"family {self.name!r} has no circuit for the empty word", hint="C₁ is the first one")
-        values, effort = {LENGTH: length}, Effort(self.name, length)
-        gates = tuple(gate for rule in self.rules for gate in rule.gates(values, effort))
-        inputs = tuple(f"{INPUT}({k})" for k in range(length))
+        values, effort = {LENGTH_NAME: length}, EnumerationBudget(self.name, length)
+        gates = tuple(gate for rule in self.rules for gate in rule.generate_gates(values, effort))
+        inputs = tuple(f"{INPUT_NAME}({k})" for k in range(length))
         name = f"{self.name}-{length}"
-        outputs = (self.output.wire(values),)
+        outputs = (self.output.wire_name(values),)
         circuit = Circuit(name=name, inputs=inputs, gates=gates, outputs=outputs, place=self.place)
-        if self.deepest is not None and circuit.depth > value(self.deepest, values):
+        if self.max_depth is not None and circuit.depth > evaluate_expression(self.max_depth, values):
             raise InputError(
                 f"the circuit of family {self.name!r} for {length} inputs has depth {circuit.depth}, which is more "
-                f"than {self.deepest}"
+                f"than {self.max_depth}"
             )
         return circuit
 
     def depth(self, length: int) -> int:
         """The depth of C_n: the declared bound, or else the exact depth."""
-        return self.circuit(length).depth if self.deepest is None else value(self.deepest, {LENGTH: length})
+        return (
+            self.circuit(length).depth
+            if self.max_depth is None
+            else evaluate_expression(self.max_depth, {LENGTH_NAME: length})
+        )
 
     def accepts(self, word: Iterable[str]) -> bool:
         """Whether the circuit for words of this length outputs 1."""
@@ -336,55 +346,55 @@ class Family(OfWords):
         return evaluate(self.circuit(len(symbols)), symbols) == "1"
 
     def __str__(self) -> str:
-        kind = "TC" if self.counts else "AC"
+        kind = "TC" if self.has_threshold_gates else "AC"
         return f"family {self.name}: {kind} circuits of depth O(log^{self.exponent} n), {len(self.rules)} rules"
 
 
-def _problems(family: Family) -> Iterator[str]:
+def _find_problems(family: CircuitFamily) -> Iterator[str]:
     """All problems of a definition that do not depend on n, one sentence each."""
     if not 1 <= family.exponent <= 4:
         yield f"depth log^{family.exponent}: the exponent is between 1 and 4"
-    for name in sorted((variables(family.deepest) if family.deepest else set()) - {LENGTH}):
+    for name in sorted((find_variables(family.max_depth) if family.max_depth else set()) - {LENGTH_NAME}):
         yield f"the depth: {name} is not defined"
-    known = {rule.wire.name for rule in family.rules} | {INPUT}
-    yield from _unknown(family.output, {LENGTH}, known, "the output")
+    known = {rule.wire.name for rule in family.rules} | {INPUT_NAME}
+    yield from _unknown_names(family.output, {LENGTH_NAME}, known, "the output")
     for rule in family.rules:
         where = f"the rule of {rule.wire.name}" + (f" ({rule.place})" if rule.place else "")
-        bound = {LENGTH}
+        bound = {LENGTH_NAME}
         yield from _range_problems(rule.ranges, rule.conditions, bound, where)
-        if rule.wire.name == INPUT:
-            yield f"{where}: {INPUT} is the name of the inputs; give the gate another name"
-        if (rule.kind is GateKind.THR) is (rule.at_least is None):
+        if rule.wire.name == INPUT_NAME:
+            yield f"{where}: {INPUT_NAME} is the name of the inputs; give the gate another name"
+        if (rule.kind is GateKind.THR) is (rule.threshold is None):
             yield f"{where}: THR takes a threshold, as in THR(n/2 + 1); other gates do not"
         if rule.kind not in KINDS:
             yield f"{where}: {rule.kind} is not one of {' '.join(map(str, KINDS))}"
         if not rule.arguments:
             yield f"{where}: a gate has at least one argument"
-        for name in sorted((variables(rule.at_least) if rule.at_least else set()) - bound):
+        for name in sorted((find_variables(rule.threshold) if rule.threshold else set()) - bound):
             yield f"{where}: {name} is not defined"
         for part in (rule.wire, *rule.arguments):
-            yield from _unknown(part, bound, known, where)
+            yield from _unknown_names(part, bound, known, where)
 
 
-def _unknown(part: Indexed, bound: set[str], known: set[str], where: str) -> Iterator[str]:
+def _unknown_names(part: IndexedWire, bound: set[str], known: set[str], where: str) -> Iterator[str]:
     inner = set(bound)
     yield from _range_problems(part.ranges, part.conditions, inner, where)
     if part.name not in known:
         yield f"{where}: there is no rule for {part.name}"
-    for name in sorted(set().union(*map(variables, part.indices)) - inner):
+    for name in sorted(set().union(*map(find_variables, part.indices)) - inner):
         yield f"{where}: {name} is not defined"
 
 
 def _range_problems(
-    ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], bound: set[str], where: str
+    ranges: tuple[IndexRange, ...], conditions: tuple[ExpressionComparison, ...], bound: set[str], where: str
 ) -> Iterator[str]:
     """Yield problems of ranges and conditions; adds the indices to ``bound``."""
     for item in ranges:
-        for name in sorted((variables(item.first) | variables(item.last)) - bound):
+        for name in sorted((find_variables(item.first) | find_variables(item.last)) - bound):
             yield f"{where}: {name} is not defined"
         if item.index in bound:
             yield f"{where}: {item.index} is already defined"
         bound.add(item.index)
     for condition in conditions:
-        for name in sorted((variables(condition.left) | variables(condition.right)) - bound):
+        for name in sorted((find_variables(condition.left) | find_variables(condition.right)) - bound):
             yield f"{where}: {name} is not defined"

@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from softmachine.languages.formats import json_codec
-from softmachine.languages.source import name_of, name_problems
-from softmachine.support.errors import InputError, InvalidError, Place, SourceError
+from softmachine.languages.formats import make_json_codec
+from softmachine.languages.source import default_name, find_name_problems
+from softmachine.support.errors import InputError, InvalidError, SourceError, SourceLocation
 from softmachine.support.notebook_html import html_table
-from softmachine.support.text import many
+from softmachine.support.text import pluralize
 
-MOST_VERTICES = 1 << 12
+MAX_VERTICES = 1 << 12
 """Maximum number of vertices."""
-SHOWN = 100
+MAX_SHOWN_EDGES = 100
 """Maximum edges shown in a notebook."""
 
 
@@ -46,10 +46,10 @@ class Graph:
     vertices: tuple[str, ...]
     edges: tuple[tuple[str, str], ...]
     directed: bool = True
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = name_problems((self.name, *self.vertices)) or list(_problems(self))
+        problems = find_name_problems((self.name, *self.vertices)) or list(_find_problems(self))
         if problems:
             raise InvalidError(f"graph {self.name!r}", problems, place=self.place)
 
@@ -59,7 +59,7 @@ class Graph:
         return self.vertices
 
     @cached_property
-    def index_of(self) -> dict[str, int]:
+    def vertex_indices(self) -> dict[str, int]:
         """The index of each vertex, counted from 0."""
         return {vertex: index for index, vertex in enumerate(self.vertices)}
 
@@ -73,11 +73,11 @@ class Graph:
                 found[other][one] = None
         return {vertex: tuple(others) for vertex, others in found.items()}
 
-    def adjacent(self, one: str, other: str) -> bool:
+    def is_adjacent(self, one: str, other: str) -> bool:
         """Whether there is an edge from one vertex to another."""
         return other in self.successors[one]
 
-    def reachable(self, start: str) -> dict[str, int]:
+    def distances_from(self, start: str) -> dict[str, int]:
         """The vertices reachable from a vertex, with their distances (breadth-first search)."""
         distance = {start: 0}
         for vertex in (queue := [start]):
@@ -87,7 +87,7 @@ class Graph:
                     queue.append(other)
         return distance
 
-    def odd_walks(self, start: str) -> set[str]:
+    def odd_walk_ends(self, start: str) -> set[str]:
         """The vertices at the end of a walk of odd length from a vertex; vertices and edges may repeat."""
         found = {(start, False)}
         for vertex, odd in (queue := list(found)):
@@ -101,21 +101,21 @@ class Graph:
         """Parse an input: two vertices, separated by a space."""
         symbols = tuple(text.split() if isinstance(text, str) else text)
         for index, symbol in enumerate(symbols):
-            if symbol not in self.index_of:
+            if symbol not in self.vertex_indices:
                 raise InputError(
                     f"{symbol!r} at position {index + 1} of the input is not a vertex of {self.name!r}",
                     hint=f"the vertices are {' '.join(self.vertices[:20])}{' …' if len(self.vertices) > 20 else ''}",
                 )
         if len(symbols) != 2:
             raise InputError(
-                f"an input of a graph is two vertices, s and t, but this is {many(len(symbols), 'name')}",
+                f"an input of a graph is two vertices, s and t, but this is {pluralize(len(symbols), 'name')}",
                 hint="separate them by a space, as in: softmachine run FILE 's t'",
             )
         return symbols
 
     def __str__(self) -> str:
         kind = "directed" if self.directed else "undirected"
-        return f"{kind} graph {self.name}: {len(self.vertices)} vertices, {many(len(self.edges), 'edge')}"
+        return f"{kind} graph {self.name}: {len(self.vertices)} vertices, {pluralize(len(self.edges), 'edge')}"
 
     def to_json(self) -> dict[str, object]:
         """Convert to dictionaries, lists and strings, losslessly."""
@@ -128,17 +128,21 @@ class Graph:
 
     def _repr_html_(self) -> str:
         arrow = "→" if self.directed else "–"
-        rows = [[f"{one} {arrow} {other}"] for one, other in self.edges[:SHOWN]]
-        rows += [[f"… {many(len(self.edges) - SHOWN, 'more edge')}"]] if len(self.edges) > SHOWN else []
+        rows = [[f"{one} {arrow} {other}"] for one, other in self.edges[:MAX_SHOWN_EDGES]]
+        rows += (
+            [[f"… {pluralize(len(self.edges) - MAX_SHOWN_EDGES, 'more edge')}"]]
+            if len(self.edges) > MAX_SHOWN_EDGES
+            else []
+        )
         return html_table(rows, str(self))
 
 
-def _problems(graph: Graph) -> Iterator[str]:
+def _find_problems(graph: Graph) -> Iterator[str]:
     """All problems of a definition, one sentence each."""
     if not graph.vertices:
         yield "it has no vertices"
-    if len(graph.vertices) > MOST_VERTICES:
-        yield f"it has {len(graph.vertices):,} vertices; at most {MOST_VERTICES:,} are allowed"
+    if len(graph.vertices) > MAX_VERTICES:
+        yield f"it has {len(graph.vertices):,} vertices; at most {MAX_VERTICES:,} are allowed"
     for vertex, times in Counter(graph.vertices).items():
         if times > 1:
             yield f"vertex {vertex!r} is listed {times} times"
@@ -151,7 +155,7 @@ def _problems(graph: Graph) -> Iterator[str]:
 
 
 def graph_from_json(data: Any) -> Graph:
-    """The inverse of :meth:`Graph.to_json`.
+    """The inverse of :meth:`SignalGraph.to_json`.
 
     Raises:
         SourceError: If the data does not have that form.
@@ -166,47 +170,47 @@ def graph_from_json(data: Any) -> Graph:
     return Graph(name=name, vertices=vertices, edges=edges, directed=directed)
 
 
-parse_json, format_json = json_codec(Graph.to_json, graph_from_json)
+parse_json, format_json = make_json_codec(Graph.to_json, graph_from_json)
 
 
-LINK = "--"
-LARGEST_SOURCE = 1 << 22
+UNDIRECTED_LINK = "--"
+MAX_SOURCE_LENGTH = 1 << 22
 """Maximum characters of a source."""
-EXAMPLE = "an edge is written u v if it is directed, and u -- v if not"
+SYNTAX_HINT = "an edge is written u v if it is directed, and u -- v if not"
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Graph:
     """Parse an edge list."""
-    if len(text) > LARGEST_SOURCE:
-        raise SourceError(f"this is longer than {LARGEST_SOURCE:,} characters", place=Place(source))
+    if len(text) > MAX_SOURCE_LENGTH:
+        raise SourceError(f"this is longer than {MAX_SOURCE_LENGTH:,} characters", place=SourceLocation(source))
     vertices: dict[str, None] = {}
     edges: list[tuple[str, str]] = []
     directed: bool | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         names = line.partition("#")[0].split()
-        place = Place(source, number, len(line) - len(line.lstrip()) + 1)
-        undirected = len(names) == 3 and names[1] == LINK
+        place = SourceLocation(source, number, len(line) - len(line.lstrip()) + 1)
+        undirected = len(names) == 3 and names[1] == UNDIRECTED_LINK
         if undirected:
             names = [names[0], names[2]]
-        if len(names) > 2 or LINK in names:
-            raise SourceError(f"this is not an edge\n    {line.strip()[:100]}", place=place, hint=EXAMPLE)
+        if len(names) > 2 or UNDIRECTED_LINK in names:
+            raise SourceError(f"this is not an edge\n    {line.strip()[:100]}", place=place, hint=SYNTAX_HINT)
         if len(names) == 2:
             if directed is undirected:
                 kinds = "directed" if directed else "undirected"
-                raise SourceError(f"the edges before this one are {kinds}", place=place, hint=EXAMPLE)
+                raise SourceError(f"the edges before this one are {kinds}", place=place, hint=SYNTAX_HINT)
             directed = not undirected
             edges.append((names[0], names[1]))
         vertices |= dict.fromkeys(names)
     return Graph(
-        name=name or name_of(source) or "graph",
+        name=name or default_name(source) or "graph",
         vertices=tuple(vertices),
         edges=tuple(edges),
         directed=directed is not False,
-        place=Place(source),
+        place=SourceLocation(source),
     )
 
 
 def to_text(graph: Graph) -> str:
     """Format a graph as a list of its vertices, which preserves their order, and its edges."""
-    link = " " if graph.directed else f" {LINK} "
+    link = " " if graph.directed else f" {UNDIRECTED_LINK} "
     return "\n".join([*graph.vertices, *(link.join(edge) for edge in graph.edges)]) + "\n"

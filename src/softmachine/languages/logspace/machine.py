@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from softmachine.languages.source import OfWords, name_problems
-from softmachine.support.errors import InvalidError, Place, UsageError
+from softmachine.languages.source import WordSource, find_name_problems
+from softmachine.support.errors import InvalidError, SourceLocation, UsageError
 from softmachine.support.notebook_html import html_table
 
-LEFT, RIGHT = "<", ">"
+LEFT_END, RIGHT_END = "<", ">"
 """The end markers of both tapes."""
 BLANK = "_"
 MOVES = {"L": -1, "S": 0, "R": 1}
-MOST_RULES = 10_000
+MAX_RULES = 10_000
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ class Rule:
     """
 
     state: str
-    reads: str
-    work: str
+    input_symbol: str
+    work_symbol: str
     next: str
-    writes: str
+    written_symbol: str
     move: str
     work_move: str
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        left = f"{self.state} {self.reads} {self.work}"
-        return f"{left} -> {self.next} {self.writes} {self.move} {self.work_move}"
+        left = f"{self.state} {self.input_symbol} {self.work_symbol}"
+        return f"{left} -> {self.next} {self.written_symbol} {self.move} {self.work_move}"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Configuration:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogspaceMachine(OfWords):
+class LogspaceMachine(WordSource):
     """A nondeterministic logspace machine. All problems of a definition are reported at once.
 
     Args:
@@ -88,17 +88,17 @@ class LogspaceMachine(OfWords):
     default_input: ClassVar[tuple[str, ...]] = ()
     name: str
     alphabet: tuple[str, ...]
-    symbols: tuple[str, ...]
-    factor: int
-    cells: int
+    work_symbols: tuple[str, ...]
+    log_factor: int
+    extra_cells: int
     start: str
     accept: tuple[str, ...]
     rules: tuple[Rule, ...]
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        names = (self.name, *self.alphabet, *self.symbols, *self.states)
-        problems = name_problems(names) or list(_problems(self))
+        names = (self.name, *self.alphabet, *self.work_symbols, *self.states)
+        problems = find_name_problems(names) or list(_find_problems(self))
         if problems:
             raise InvalidError(f"machine {self.name!r}", problems[:20], place=self.place)
 
@@ -108,43 +108,47 @@ class LogspaceMachine(OfWords):
         named = (state for rule in self.rules for state in (rule.state, rule.next))
         return tuple(dict.fromkeys((self.start, *named, *self.accept)))
 
-    def space(self, length: int) -> int:
+    def work_cells(self, length: int) -> int:
         """s(n): the number of cells of the work tape."""
-        return self.factor * length.bit_length() + self.cells
+        return self.log_factor * length.bit_length() + self.extra_cells
 
-    def initial(self, length: int) -> Configuration:
+    def initial_configuration(self, length: int) -> Configuration:
         """The initial configuration on words of a length."""
-        return Configuration(self.start, 0, 0, (BLANK,) * self.space(length))
+        return Configuration(self.start, 0, 0, (BLANK,) * self.work_cells(length))
 
-    def configurations(self, length: int) -> int:
+    def count_configurations(self, length: int) -> int:
         """The number of configurations on words of a length, which is polynomial in it."""
-        space = self.space(length)
-        return len(self.states) * (length + 2) * (space + 2) * int((len(self.symbols) + 1) ** space)
+        space = self.work_cells(length)
+        return len(self.states) * (length + 2) * (space + 2) * int((len(self.work_symbols) + 1) ** space)
 
     def __str__(self) -> str:
-        space = f"{self.factor}⌈log₂(n + 1)⌉ + {self.cells}"
+        space = f"{self.log_factor}⌈log₂(n + 1)⌉ + {self.extra_cells}"
         return f"machine {self.name}: {len(self.states)} states, {len(self.rules)} rules, work tape of {space} cells"
 
     def _repr_html_(self) -> str:
         return html_table([[str(rule)] for rule in self.rules[:100]], str(self))
 
 
-def _problems(machine: LogspaceMachine) -> Iterator[str]:
+def _find_problems(machine: LogspaceMachine) -> Iterator[str]:
     """All problems of a definition, one sentence each."""
-    if len(machine.rules) > MOST_RULES:
-        yield f"it has {len(machine.rules):,} rules; at most {MOST_RULES:,} are allowed"
+    if len(machine.rules) > MAX_RULES:
+        yield f"it has {len(machine.rules):,} rules; at most {MAX_RULES:,} are allowed"
         return
-    for what, symbols in (("letter", machine.alphabet), ("work symbol", machine.symbols)):
+    for what, symbols in (("letter", machine.alphabet), ("work symbol", machine.work_symbols)):
         for symbol, times in Counter(symbols).items():
             if times > 1:
                 yield f"the {what} {symbol!r} is listed {times} times"
-            if symbol in (LEFT, RIGHT) or (what == "work symbol" and symbol == BLANK):
+            if symbol in (LEFT_END, RIGHT_END) or (what == "work symbol" and symbol == BLANK):
                 yield f"{symbol!r} is not a {what}: < and > are end markers, and {BLANK} is the blank of the work tape"
     if not machine.accept:
         yield "it has no accepting state"
-    if not 0 <= machine.factor <= 8 or not 0 <= machine.cells <= 64 or machine.factor + machine.cells == 0:
+    if (
+        not 0 <= machine.log_factor <= 8
+        or not 0 <= machine.extra_cells <= 64
+        or machine.log_factor + machine.extra_cells == 0
+    ):
         yield (
-            f"its work tape has {machine.factor} log + {machine.cells} cells; "
+            f"its work tape has {machine.log_factor} log + {machine.extra_cells} cells; "
             "the numbers are at most 8 and 64, and not both 0"
         )
     for rule in machine.rules:
@@ -154,58 +158,65 @@ def _problems(machine: LogspaceMachine) -> Iterator[str]:
 
 
 def _rule_problems(machine: LogspaceMachine, rule: Rule) -> Iterator[str]:
-    marks = (LEFT, RIGHT)
-    if rule.reads not in (*machine.alphabet, *marks):
-        yield f"reads {rule.reads!r}, which is not a letter; the letters are {' '.join(machine.alphabet)}"
-    for symbol in (rule.work, rule.writes):
-        if symbol not in (*machine.symbols, BLANK, *marks):
-            yield f"has {symbol!r} on the work tape, which is not one of {' '.join(machine.symbols)} {BLANK}"
-    if rule.work != rule.writes and (rule.work in marks or rule.writes in marks):
+    marks = (LEFT_END, RIGHT_END)
+    if rule.input_symbol not in (*machine.alphabet, *marks):
+        yield f"reads {rule.input_symbol!r}, which is not a letter; the letters are {' '.join(machine.alphabet)}"
+    for symbol in (rule.work_symbol, rule.written_symbol):
+        if symbol not in (*machine.work_symbols, BLANK, *marks):
+            yield f"has {symbol!r} on the work tape, which is not one of {' '.join(machine.work_symbols)} {BLANK}"
+    if rule.work_symbol != rule.written_symbol and (rule.work_symbol in marks or rule.written_symbol in marks):
         yield "overwrites an end marker of the work tape, or writes one"
-    for move, symbol, tape in ((rule.move, rule.reads, "the input"), (rule.work_move, rule.work, "the work tape")):
+    for move, symbol, tape in (
+        (rule.move, rule.input_symbol, "the input"),
+        (rule.work_move, rule.work_symbol, "the work tape"),
+    ):
         if move not in MOVES:
             yield f"moves {move!r}; a head moves L, S or R"
-        if (symbol, move) in ((LEFT, "L"), (RIGHT, "R")):
+        if (symbol, move) in ((LEFT_END, "L"), (RIGHT_END, "R")):
             yield f"leaves {tape}: it moves {move} from {symbol}"
 
 
-MOST_CONFIGURATIONS = 1_000_000
+MAX_CONFIGURATIONS = 1_000_000
 """Maximum number of configurations explored."""
 
 
-def following(machine: LogspaceMachine, configuration: Configuration, reads: str) -> Iterator[Configuration]:
+def successors(machine: LogspaceMachine, configuration: Configuration, input_symbol: str) -> Iterator[Configuration]:
     """The successors of a configuration whose input head reads a given symbol."""
     if configuration.state in machine.accept:
         return
-    tape = (LEFT, *configuration.work, RIGHT)
+    tape = (LEFT_END, *configuration.work, RIGHT_END)
     for rule in machine.rules:
-        if (rule.state, rule.reads, rule.work) == (configuration.state, reads, tape[configuration.work_head]):
-            written = (*tape[: configuration.work_head], rule.writes, *tape[configuration.work_head + 1 :])
+        if (rule.state, rule.input_symbol, rule.work_symbol) == (
+            configuration.state,
+            input_symbol,
+            tape[configuration.work_head],
+        ):
+            written = (*tape[: configuration.work_head], rule.written_symbol, *tape[configuration.work_head + 1 :])
             head = configuration.head + MOVES[rule.move]
             work_head = configuration.work_head + MOVES[rule.work_move]
             yield Configuration(rule.next, head, work_head, written[1:-1])
 
 
-def reachable(machine: LogspaceMachine, word: Iterable[str]) -> list[Configuration]:
+def reachable_configurations(machine: LogspaceMachine, word: Iterable[str]) -> list[Configuration]:
     """Every configuration that is reachable on a word, in breadth-first order.
 
     Raises:
-        UsageError: If there are more than `MOST_CONFIGURATIONS`.
+        UsageError: If there are more than `MAX_CONFIGURATIONS`.
     """
     letters = machine.word(word)
-    tape = (LEFT, *letters, RIGHT)
-    first = machine.initial(len(letters))
+    tape = (LEFT_END, *letters, RIGHT_END)
+    first = machine.initial_configuration(len(letters))
     known = {first}
     for configuration in (queue := [first]):
-        for after in following(machine, configuration, tape[configuration.head]):
+        for after in successors(machine, configuration, tape[configuration.head]):
             if after not in known:
                 known.add(after)
                 queue.append(after)
-        if len(known) > MOST_CONFIGURATIONS:
-            raise UsageError(f"{machine.name!r} has more than {MOST_CONFIGURATIONS:,} configurations on this word")
+        if len(known) > MAX_CONFIGURATIONS:
+            raise UsageError(f"{machine.name!r} has more than {MAX_CONFIGURATIONS:,} configurations on this word")
     return queue
 
 
 def accepts(machine: LogspaceMachine, word: Iterable[str]) -> bool:
     """Whether some sequence of choices leads to an accepting state."""
-    return any(configuration.state in machine.accept for configuration in reachable(machine, word))
+    return any(configuration.state in machine.accept for configuration in reachable_configurations(machine, word))

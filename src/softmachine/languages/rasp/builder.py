@@ -6,11 +6,11 @@ from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from itertools import count
 
-from softmachine.languages.rasp.ir import Definition, Node, is_name, renamed
-from softmachine.support.errors import Place
+from softmachine.languages.rasp.ir import Definition, Node, is_name, rename_operands
+from softmachine.support.errors import SourceLocation
 
 
-class Builder:
+class DefinitionBuilder:
     """Builds a list of definitions with common subexpressions shared.
 
     Anonymous definitions are named ``_1``, ``_2``, …
@@ -22,15 +22,15 @@ class Builder:
     def __init__(self, *, prefix: str = "_") -> None:
         self._references: dict[Hashable, str] = {}
         self._definitions: dict[str, Definition] = {}
-        self._wanted: dict[str, str] = {}
+        self._assigned_names: dict[str, str] = {}
         self._prefix = prefix
         self._taken: set[str] = set()
         self._reserved: set[str] = set()
         self._numbers = count(1)
 
-    def add(self, node: Node, place: Place | None = None) -> str:
+    def add(self, node: Node, place: SourceLocation | None = None) -> str:
         """Add an operation and return its reference; an equal earlier operation is reused."""
-        key = distinguished(node)
+        key = structural_key(node)
         if key not in self._references:
             reference = next(
                 name for name in (f"{self._prefix}{k}" for k in self._numbers) if name not in self._reserved
@@ -46,33 +46,38 @@ class Builder:
         """The operation of a reference."""
         return self._definitions[reference].node
 
-    def call(self, reference: str, name: str) -> None:
+    def set_name(self, reference: str, name: str) -> None:
         """Give an operation a user-visible name. Ignored if it has one already, or if the name is taken or invalid."""
-        if is_name(name) and name not in self._taken and name not in self._reserved and reference not in self._wanted:
-            self._wanted[reference] = name
+        if (
+            is_name(name)
+            and name not in self._taken
+            and name not in self._reserved
+            and reference not in self._assigned_names
+        ):
+            self._assigned_names[reference] = name
             self._taken.add(name)
 
-    def reserve(self, name: str) -> bool:
+    def reserve_name(self, name: str) -> bool:
         """Reserve a name so that later calls cannot assign it; False if an operation has it already."""
         self._reserved.add(name)
         return name not in self._taken
 
     def name(self, reference: str) -> str:
         """The final name of an operation."""
-        return self._wanted.get(reference, reference)
+        return self._assigned_names.get(reference, reference)
 
     def definitions(self) -> tuple[Definition, ...]:
         """All definitions in order of creation, under their final names."""
         return tuple(
-            Definition(self.name(item.name), renamed(item.node, self._wanted), item.place)
+            Definition(self.name(item.name), rename_operands(item.node, self._assigned_names), item.place)
             for item in self._definitions.values()
         )
 
 
-def distinguished(part: object) -> Hashable:
+def structural_key(part: object) -> Hashable:
     """A hashable key, equal for equal operations, that distinguishes True from 1 (unlike Python's equality)."""
     if isinstance(part, tuple):
-        return tuple(map(distinguished, part))
+        return tuple(map(structural_key, part))
     if is_dataclass(part):
-        return (type(part), *(distinguished(getattr(part, entry.name)) for entry in fields(part) if entry.compare))
+        return (type(part), *(structural_key(getattr(part, entry.name)) for entry in fields(part) if entry.compare))
     return (isinstance(part, bool), part)

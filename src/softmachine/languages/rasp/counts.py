@@ -12,7 +12,7 @@ from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import Node, Operator, Reduction
 
 
-def summed(node: ir.Apply, nodes: Mapping[str, Node], causal: bool) -> ir.Aggregate | None:
+def match_sum(node: ir.Apply, nodes: Mapping[str, Node], causal: bool) -> ir.Aggregate | None:
     """The mean in a product of a mean and the number of its keys; None if the product has another form."""
     if node.operator is not Operator.MULTIPLY:
         return None
@@ -20,12 +20,12 @@ def summed(node: ir.Apply, nodes: Mapping[str, Node], causal: bool) -> ir.Aggreg
         mean = nodes.get(average)
         if not isinstance(mean, ir.Aggregate) or mean.reduction is not Reduction.MEAN:
             continue
-        if counts(factor, mean.selector, nodes, causal):
+        if is_count_of_selector(factor, mean.selector, nodes, causal):
             return mean
     return None
 
 
-def counts(name: str, selector: str, nodes: Mapping[str, Node], causal: bool) -> bool:
+def is_count_of_selector(name: str, selector: str, nodes: Mapping[str, Node], causal: bool) -> bool:
     """Whether a sequence operator is provably the number of keys that a selector selects."""
     selected = nodes[selector]
     everything = selected == ir.SelectAll()
@@ -44,14 +44,14 @@ def counts(name: str, selector: str, nodes: Mapping[str, Node], causal: bool) ->
             return False
 
 
-def counted(node: ir.Apply, nodes: Mapping[str, Node]) -> str | None:
+def match_counted_selector(node: ir.Apply, nodes: Mapping[str, Node]) -> str | None:
     """The selector counted by the reciprocal of the mean of an indicator of position 0; None for other forms."""
     if node.operator is not Operator.DIVIDE or nodes.get(node.operands[0]) != ir.Constant(1):
         return None
     mean = nodes.get(node.operands[1])
     if not isinstance(mean, ir.Aggregate) or mean.reduction is not Reduction.MEAN:
         return None
-    return mean.selector if _marks_first(mean.values, nodes) and _selects_first(mean.selector, nodes) else None
+    return mean.selector if _is_first_indicator(mean.values, nodes) and _selects_first(mean.selector, nodes) else None
 
 
 def _is_prefix(selected: Node, comparison: Operator, nodes: Mapping[str, Node]) -> bool:
@@ -60,10 +60,10 @@ def _is_prefix(selected: Node, comparison: Operator, nodes: Mapping[str, Node]) 
     return nodes.get(selected.key) == nodes.get(selected.query) == ir.Indices()
 
 
-def _marks_first(name: str, nodes: Mapping[str, Node]) -> bool:
+def _is_first_indicator(name: str, nodes: Mapping[str, Node]) -> bool:
     match nodes.get(name):
         case ir.Apply(operator=Operator.INDICATOR, operands=(inner,)):
-            return _marks_first(inner, nodes)
+            return _is_first_indicator(inner, nodes)
         case ir.Apply(operator=Operator.EQUAL, operands=operands):
             return {nodes.get(operand) for operand in operands} == {ir.Indices(), ir.Constant(0)}
         case _:

@@ -14,32 +14,32 @@ from softmachine.languages.rasp.ir import Operator, Reduction, Value
 from softmachine.languages.rasp.values import is_number
 
 if TYPE_CHECKING:
-    from softmachine.languages.rasp.elaborator import Terms
+    from softmachine.languages.rasp.elaborator import ExpressionElaborator
 
 
 @dataclass(frozen=True)
-class SequenceThing:
+class SequenceValue:
     """A sequence operator of the program under construction."""
 
     reference: str
 
 
 @dataclass(frozen=True)
-class SelectorThing:
+class SelectorValue:
     """A selector of the program under construction."""
 
     reference: str
 
 
 @dataclass(frozen=True)
-class LoopThing:
+class LoopValue:
     """A variable after its loop; becomes a sequence operator on first use."""
 
     node: ir.Repeat
 
 
 @dataclass(frozen=True)
-class RelationThing:
+class OperatorValue:
     """A comparison operator such as ``==``, as an argument of select."""
 
     operator: Operator
@@ -51,7 +51,7 @@ class Closure:
 
     definition: syntax_tree.Function
     scope: Scope = field(repr=False)
-    known: bool = False
+    is_library: bool = False
     """Whether it comes from the library or from a loaded file; errors inside are reported at the call."""
 
     @property
@@ -61,7 +61,7 @@ class Closure:
 
 
 @dataclass(frozen=True)
-class Primitive:
+class BuiltinFunction:
     """A built-in function.
 
     Args:
@@ -73,18 +73,18 @@ class Primitive:
 
     name: str
     usage: str
-    counts: tuple[int, ...]
-    call: Callable[[Terms, list[Any], syntax_tree.Call], Thing]
+    arities: tuple[int, ...]
+    implementation: Callable[[ExpressionElaborator, list[Any], syntax_tree.Call], CompileTimeValue]
 
 
-Thing: TypeAlias = (
+CompileTimeValue: TypeAlias = (
     Value
-    | SequenceThing
-    | SelectorThing
-    | LoopThing
-    | RelationThing
+    | SequenceValue
+    | SelectorValue
+    | LoopValue
+    | OperatorValue
     | Closure
-    | Primitive
+    | BuiltinFunction
     | list[Any]
     | dict[Any, Any]
     | tuple[Any, ...]
@@ -94,9 +94,9 @@ Thing: TypeAlias = (
 class Scope:
     """A nested scope: bindings of names to compile-time values."""
 
-    def __init__(self, outer: Scope | None = None, names: Mapping[str, Thing] | None = None) -> None:
+    def __init__(self, outer: Scope | None = None, names: Mapping[str, CompileTimeValue] | None = None) -> None:
         self.outer = outer
-        self.names: dict[str, Thing] = dict(names or {})
+        self.names: dict[str, CompileTimeValue] = dict(names or {})
 
     def find(self, name: str) -> Scope | None:
         """The innermost scope that binds a name."""
@@ -105,28 +105,28 @@ class Scope:
             scope = scope.outer
         return scope
 
-    def known(self) -> set[str]:
+    def bound_names(self) -> set[str]:
         """All names that are bound here or in an enclosing scope."""
-        return set(self.names) | (self.outer.known() if self.outer else set())
+        return set(self.names) | (self.outer.bound_names() if self.outer else set())
 
 
-def is_value(value: Thing) -> TypeGuard[Value]:
+def is_value(value: CompileTimeValue) -> TypeGuard[Value]:
     """Whether a compile-time value is a value that a sequence operator may have at a position."""
     if isinstance(value, tuple):
         return all(map(is_value, value))
     return value is None or isinstance(value, str) or is_number(value)  # type: ignore[arg-type]
 
 
-def described(value: Thing) -> str:
+def describe_value(value: CompileTimeValue) -> str:
     """The kind of a compile-time value, for messages."""
     match value:
-        case SequenceThing() | LoopThing():
+        case SequenceValue() | LoopValue():
             return "a sequence operator"
-        case SelectorThing():
+        case SelectorValue():
             return "a selector"
-        case RelationThing():
+        case OperatorValue():
             return "a comparison"
-        case Closure() | Primitive():
+        case Closure() | BuiltinFunction():
             return f"the function {value.name!r}"
         case list():
             return "a list"
@@ -142,153 +142,168 @@ def described(value: Thing) -> str:
             return "a number"
 
 
-LONGEST_LIST: Final = 20_000
+MAX_LIST_LENGTH: Final = 20_000
 
 
-def _select(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
+def _select(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
     key, query, how = arguments
-    names = elaborator.sequence(key, call.arguments[0]), elaborator.sequence(query, call.arguments[1])
-    if isinstance(how, RelationThing):
-        return elaborator.selector(ir.Select(*names, how.operator))
+    names = elaborator.to_sequence(key, call.arguments[0]), elaborator.to_sequence(query, call.arguments[1])
+    if isinstance(how, OperatorValue):
+        return elaborator.emit_selector(ir.Select(*names, how.operator))
     if isinstance(how, list) and all(isinstance(pair, tuple) and len(pair) == 2 and is_value(pair) for pair in how):
-        return elaborator.selector(ir.SelectPairs(*names, tuple(how)))
-    raise elaborator.mistake(
-        f"expected a comparison or a list of (key, query) pairs, not {described(how)}",
+        return elaborator.emit_selector(ir.SelectPairs(*names, tuple(how)))
+    raise elaborator.diagnostic(
+        f"expected a comparison or a list of (key, query) pairs, not {describe_value(how)}",
         call.arguments[2],
         "write for example select(x, y, ==)",
     )
 
 
-def _aggregate(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
+def _aggregate(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
     selector, values, *rest = arguments
-    if not isinstance(selector, SelectorThing):
+    if not isinstance(selector, SelectorValue):
         hint = "the first argument of aggregate is a selector, as select returns"
-        raise elaborator.mistake(f"expected a selector, not {described(selector)}", call.arguments[0], hint)
+        raise elaborator.diagnostic(f"expected a selector, not {describe_value(selector)}", call.arguments[0], hint)
     reduction = Reduction.MEAN
     if len(rest) == 2:
         if rest[1] not in list(Reduction):
-            raise elaborator.mistake("unknown reduction; expected mean, max or min", call.arguments[3], 'write "max"')
+            raise elaborator.diagnostic(
+                "unknown reduction; expected mean, max or min", call.arguments[3], 'write "max"'
+            )
         reduction = Reduction(rest[1])
-    sequence = elaborator.sequence(values, call.arguments[1])
-    default = elaborator.sequence(rest[0], call.arguments[2]) if rest else elaborator.add(ir.Constant(0))
-    return elaborator.made(ir.Aggregate(selector.reference, sequence, default, reduction))
+    sequence = elaborator.to_sequence(values, call.arguments[1])
+    default = elaborator.to_sequence(rest[0], call.arguments[2]) if rest else elaborator.emit(ir.Constant(0))
+    return elaborator.emit_sequence(ir.Aggregate(selector.reference, sequence, default, reduction))
 
 
-def _width(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
-    if not isinstance(arguments[0], SelectorThing):
+def _width(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
+    if not isinstance(arguments[0], SelectorValue):
         hint = "selector_width counts the keys that a selector selects"
-        raise elaborator.mistake(f"expected a selector, not {described(arguments[0])}", call.arguments[0], hint)
-    return elaborator.made(ir.Width(arguments[0].reference))
+        raise elaborator.diagnostic(f"expected a selector, not {describe_value(arguments[0])}", call.arguments[0], hint)
+    return elaborator.emit_sequence(ir.Width(arguments[0].reference))
 
 
-def _elementwise(operator: Operator) -> Callable[[Terms, list[Any], syntax_tree.Call], Thing]:
-    def call(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
-        return elaborator.applied(operator, list(zip(arguments, call.arguments, strict=True)), call)
+def _elementwise(operator: Operator) -> Callable[[ExpressionElaborator, list[Any], syntax_tree.Call], CompileTimeValue]:
+    def call(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
+        return elaborator.apply(operator, list(zip(arguments, call.arguments, strict=True)), call)
 
     return call
 
 
-def _table(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
+def _table(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
     *operands, rows = arguments
     if not isinstance(rows, dict):
         hint = 'write for example table(x, {"a": 1})'
-        raise elaborator.mistake(
-            f"expected the rows of the table as a dictionary, not {described(rows)}", call.arguments[-1], hint
+        raise elaborator.diagnostic(
+            f"expected the rows of the table as a dictionary, not {describe_value(rows)}", call.arguments[-1], hint
         )
-    names = [elaborator.sequence(operand, written) for operand, written in zip(operands, call.arguments, strict=False)]
-    return table(elaborator, tuple(names), rows, call)
+    names = [
+        elaborator.to_sequence(operand, written) for operand, written in zip(operands, call.arguments, strict=False)
+    ]
+    return emit_table(elaborator, tuple(names), rows, call)
 
 
-def table(elaborator: Terms, names: tuple[str, ...], rows: dict[Any, Thing], at: syntax_tree.Expression) -> Thing:
+def emit_table(
+    elaborator: ExpressionElaborator,
+    names: tuple[str, ...],
+    rows: dict[Any, CompileTimeValue],
+    expression: syntax_tree.Expression,
+) -> CompileTimeValue:
     """Emit a table over sequence operators, from a dictionary of its rows."""
     found: list[tuple[tuple[Value, ...], Value]] = []
-    for key, result in elaborator.entries(rows):
+    for key, result in elaborator.dictionary_entries(rows):
         values = (key,) if len(names) == 1 else key if isinstance(key, tuple) else ()
         if len(values) != len(names):
-            raise elaborator.mistake(
-                f"the key of a row for {len(names)} operands must be a tuple of {len(names)} values", at, ""
+            raise elaborator.diagnostic(
+                f"the key of a row for {len(names)} operands must be a tuple of {len(names)} values", expression, ""
             )
         if not is_value(result):
-            raise elaborator.mistake(f"the result of a table row must be a value, not {described(result)}", at, "")
+            raise elaborator.diagnostic(
+                f"the result of a table row must be a value, not {describe_value(result)}", expression, ""
+            )
         found.append((values, result))
-    return elaborator.made(ir.Table(names, tuple(found)))
+    return elaborator.emit_sequence(ir.Table(names, tuple(found)))
 
 
-def _constant(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
+def _constant(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
     if not is_value(arguments[0]):
-        raise elaborator.mistake(f"expected a value, not {described(arguments[0])}", call.arguments[0], "write a value")
-    return elaborator.made(ir.Constant(arguments[0]))
+        raise elaborator.diagnostic(
+            f"expected a value, not {describe_value(arguments[0])}", call.arguments[0], "write a value"
+        )
+    return elaborator.emit_sequence(ir.Constant(arguments[0]))
 
 
-def _zip(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
-    lists = [elaborator.items(argument, written) for argument, written in zip(arguments, call.arguments, strict=True)]
+def _zip(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
+    lists = [
+        elaborator.list_items(argument, written) for argument, written in zip(arguments, call.arguments, strict=True)
+    ]
     return [tuple(entries) for entries in zip(*lists, strict=False)]
 
 
-def _enumerate(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
-    return list(enumerate(elaborator.items(arguments[0], call.arguments[0])))
+def _enumerate(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
+    return list(enumerate(elaborator.list_items(arguments[0], call.arguments[0])))
 
 
-def _len(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
-    return len(elaborator.items(arguments[0], call.arguments[0]))
+def _len(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
+    return len(elaborator.list_items(arguments[0], call.arguments[0]))
 
 
-def _range(elaborator: Terms, arguments: list[Any], call: syntax_tree.Call) -> Thing:
+def _range(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
     for argument, written in zip(arguments, call.arguments, strict=True):
         if not isinstance(argument, int):
-            raise elaborator.mistake(
-                f"range takes integers, not {described(argument)}", written, "write for example range(3)"
+            raise elaborator.diagnostic(
+                f"range takes integers, not {describe_value(argument)}", written, "write for example range(3)"
             )
     try:
         numbers = range(*arguments)
     except ValueError:
-        raise elaborator.mistake("the step of a range cannot be 0", call, "write range(first, end, 1)") from None
-    if len(numbers) > LONGEST_LIST:
-        raise elaborator.mistake(f"a list has at most {LONGEST_LIST:,} entries", call, "")
+        raise elaborator.diagnostic("the step of a range cannot be 0", call, "write range(first, end, 1)") from None
+    if len(numbers) > MAX_LIST_LENGTH:
+        raise elaborator.diagnostic(f"a list has at most {MAX_LIST_LENGTH:,} entries", call, "")
     return list(numbers)
 
 
-PRIMITIVES: Final = {
+BUILTIN_FUNCTIONS: Final = {
     primitive.name: primitive
     for primitive in (
-        Primitive("select", "select(key, query, ==)", (3,), _select),
-        Primitive("aggregate", "aggregate(selector, values, default)", (2, 3, 4), _aggregate),
-        Primitive("selector_width", "selector_width(selector)", (1,), _width),
-        Primitive("round", "round(x)", (1,), _elementwise(Operator.ROUND)),
-        Primitive("int", "int(x)", (1,), _elementwise(Operator.TRUNCATE)),
-        Primitive("abs", "abs(x)", (1,), _elementwise(Operator.ABSOLUTE)),
-        Primitive("indicator", "indicator(x)", (1,), _elementwise(Operator.INDICATOR)),
-        Primitive("max", "max(x, y)", (2,), _elementwise(Operator.MAXIMUM)),
-        Primitive("min", "min(x, y)", (2,), _elementwise(Operator.MINIMUM)),
-        Primitive("table", 'table(x, {"a": 1})', tuple(range(2, 10)), _table),
-        Primitive("constant", "constant(1)", (1,), _constant),
-        Primitive("zip", "zip(list, list)", tuple(range(1, 10)), _zip),
-        Primitive("enumerate", "enumerate(list)", (1,), _enumerate),
-        Primitive("len", "len(list)", (1,), _len),
-        Primitive("range", "range(3)", (1, 2, 3), _range),
+        BuiltinFunction("select", "select(key, query, ==)", (3,), _select),
+        BuiltinFunction("aggregate", "aggregate(selector, values, default)", (2, 3, 4), _aggregate),
+        BuiltinFunction("selector_width", "selector_width(selector)", (1,), _width),
+        BuiltinFunction("round", "round(x)", (1,), _elementwise(Operator.ROUND)),
+        BuiltinFunction("int", "int(x)", (1,), _elementwise(Operator.TRUNCATE)),
+        BuiltinFunction("abs", "abs(x)", (1,), _elementwise(Operator.ABSOLUTE)),
+        BuiltinFunction("indicator", "indicator(x)", (1,), _elementwise(Operator.INDICATOR)),
+        BuiltinFunction("max", "max(x, y)", (2,), _elementwise(Operator.MAXIMUM)),
+        BuiltinFunction("min", "min(x, y)", (2,), _elementwise(Operator.MINIMUM)),
+        BuiltinFunction("table", 'table(x, {"a": 1})', tuple(range(2, 10)), _table),
+        BuiltinFunction("constant", "constant(1)", (1,), _constant),
+        BuiltinFunction("zip", "zip(list, list)", tuple(range(1, 10)), _zip),
+        BuiltinFunction("enumerate", "enumerate(list)", (1,), _enumerate),
+        BuiltinFunction("len", "len(list)", (1,), _len),
+        BuiltinFunction("range", "range(3)", (1, 2, 3), _range),
     )
 }
 
 
-def given(elaborator: Terms, name: str) -> Thing | None:
+def builtin_value(elaborator: ExpressionElaborator, name: str) -> CompileTimeValue | None:
     """The value of a built-in name; None if the name is not built in."""
     match name:
         case "tokens":
-            return elaborator.made(ir.Tokens())
+            return elaborator.emit_sequence(ir.Tokens())
         case "tokens_str" | "tokens_int" | "tokens_float" | "tokens_bool":
-            return elaborator.letters(name.removeprefix("tokens_"))
+            return elaborator.emit_converted_tokens(name.removeprefix("tokens_"))
         case "indices":
-            return elaborator.made(ir.Indices())
+            return elaborator.emit_sequence(ir.Indices())
         case "length":
-            return elaborator.made(ir.Length())
+            return elaborator.emit_sequence(ir.Length())
         case "full_s" | "no_s":
-            return elaborator.selector(ir.SelectAll(name == "full_s"))
+            return elaborator.emit_selector(ir.SelectAll(name == "full_s"))
         case _:
-            return PRIMITIVES.get(name)
+            return BUILTIN_FUNCTIONS.get(name)
 
 
-GIVEN: Final = (
+BUILTIN_NAMES: Final = (
     "tokens", "tokens_str", "tokens_int", "tokens_float", "tokens_bool", "indices", "length", "full_s", "no_s",
-    "True", "False", "None", *PRIMITIVES,
+    "True", "False", "None", *BUILTIN_FUNCTIONS,
 )  # fmt: skip
 CONSTANTS: Final = {"True": True, "False": False, "None": None}

@@ -24,7 +24,7 @@ from enum import Enum, StrEnum
 from fractions import Fraction
 from typing import Final, TypeAlias, Union
 
-from softmachine.support.errors import Place
+from softmachine.support.errors import SourceLocation
 
 
 class Undefined(Enum):
@@ -90,8 +90,8 @@ class Reduction(StrEnum):
     """How an aggregate reduces the selected values; equal values always reduce to that value."""
 
     MEAN = "mean"
-    LARGEST = "max"
-    SMALLEST = "min"
+    MAXIMUM = "max"
+    MINIMUM = "min"
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class Repeat:
 
     variables: tuple[tuple[str, str], ...]
     body: tuple[Definition, ...]
-    following: tuple[str, ...]
+    next_values: tuple[str, ...]
     result: str
 
 
@@ -213,7 +213,7 @@ class Definition:
 
     name: str
     node: Node
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
 
 def operands(node: Node) -> tuple[str, ...]:
@@ -229,13 +229,13 @@ def operands(node: Node) -> tuple[str, ...]:
             return (node.selector,)
         case Repeat():
             own = {name for name, _ in node.variables} | {step.name for step in node.body}
-            inside = [name for step in node.body for name in operands(step.node)] + list(node.following)
+            inside = [name for step in node.body for name in operands(step.node)] + list(node.next_values)
             return tuple(dict.fromkeys([*(start for _, start in node.variables), *(x for x in inside if x not in own)]))
         case _:
             return ()
 
 
-def renamed(node: Node, names: Mapping[str, str]) -> Node:
+def rename_operands(node: Node, names: Mapping[str, str]) -> Node:
     """The same operation with its operands renamed."""
 
     def new(name: str) -> str:
@@ -256,8 +256,8 @@ def renamed(node: Node, names: Mapping[str, str]) -> Node:
             return replace(
                 node,
                 variables=tuple((name, new(start)) for name, start in node.variables),
-                body=tuple(replace(step, node=renamed(step.node, names)) for step in node.body),
-                following=tuple(map(new, node.following)),
+                body=tuple(replace(step, node=rename_operands(step.node, names)) for step in node.body),
+                next_values=tuple(map(new, node.next_values)),
             )
         case _:
             return node
@@ -268,16 +268,16 @@ KEYWORDS: Final = frozenset(
     | {"repeat", "until", "load", "lambda", "set", "example", "draw"}
 )
 """Keywords of the text form, which cannot be identifiers."""
-PRIMITIVES: Final = frozenset(
+BUILTIN_OPERATIONS: Final = frozenset(
     {"tokens", "indices", "length", "select", "aggregate", "selector_width", "full_s", "no_s", "table", "constant"}
     | {"max", "min", "round", "int", "abs", "indicator"}
 )
 """Names of the built-in operations. A program text may rebind them, but the binding's name is not kept."""
-RESERVED: Final = KEYWORDS | PRIMITIVES
+RESERVED: Final = KEYWORDS | BUILTIN_OPERATIONS
 NAME: Final = re.compile(r"[^\W\d]\w*")
 ANONYMOUS: Final = re.compile(r"_\d+(_\d+)?")
 """Generated names of anonymous definitions; inside a loop they include the number of the loop."""
-MOST_COMPARED: Final = 200
+MAX_COMPARED_NAMES: Final = 200
 
 
 def is_name(text: str) -> bool:
@@ -285,8 +285,8 @@ def is_name(text: str) -> bool:
     return NAME.fullmatch(text) is not None and text not in RESERVED
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+def suggest_name(name: str, known: Iterable[str]) -> str | None:
     """A hint if a name is similar to a known one. Skipped if there are too many names to compare."""
     names = sorted(known)
-    similar = get_close_matches(name, names, n=1) if len(names) < MOST_COMPARED else []
+    similar = get_close_matches(name, names, n=1) if len(names) < MAX_COMPARED_NAMES else []
     return f"did you mean {similar[0]!r}?" if similar else None

@@ -13,24 +13,24 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from softmachine.languages.rasp import ir
-from softmachine.languages.rasp.builder import distinguished
-from softmachine.languages.rasp.expressions import CHOICE, Level, literal, written
+from softmachine.languages.rasp.builder import structural_key
+from softmachine.languages.rasp.expressions import CHOICE, Level, format_literal, format_node
 from softmachine.languages.rasp.ir import ANONYMOUS, NAME, Definition, Node
-from softmachine.languages.text.diagnostics import Mistake
+from softmachine.languages.text.diagnostics import SyntaxDiagnostic
 from softmachine.languages.text.statements import WORD, quote, unquote
 
 if TYPE_CHECKING:
-    from softmachine.languages.rasp.program import Program
+    from softmachine.languages.rasp.program import RaspProgram
 
 
-WITH_WORDS: Final = ("program", "alphabet", "tokens", "input", "stop", "output")
-ALONE: Final = ("causal", "exact")
-HEADER: Final = re.compile(rf"\s*#\s*(?:({'|'.join(WITH_WORDS)}):[ \t]*(.*?)|({'|'.join(ALONE)}))\s*")
+WORD_HEADERS: Final = ("program", "alphabet", "tokens", "input", "stop", "output")
+FLAG_HEADERS: Final = ("causal", "exact")
+HEADER: Final = re.compile(rf"\s*#\s*(?:({'|'.join(WORD_HEADERS)}):[ \t]*(.*?)|({'|'.join(FLAG_HEADERS)}))\s*")
 COMMENT: Final = re.compile(r"\s*(#.*)?")
 
 
 @dataclass(frozen=True)
-class Word:
+class HeaderWord:
     """A word of a header, and its column, counted from 1."""
 
     text: str
@@ -41,7 +41,7 @@ class Word:
 class Header:
     """One header line: its words, its line number, and the text after the colon."""
 
-    words: tuple[Word, ...] = ()
+    words: tuple[HeaderWord, ...] = ()
     line: int = 1
     text: str = ""
 
@@ -50,23 +50,23 @@ class Header:
 class Headers:
     """The headers of a text, by keyword."""
 
-    found: Mapping[str, Header] = field(default_factory=dict)
+    by_keyword: Mapping[str, Header] = field(default_factory=dict)
 
     def __contains__(self, keyword: str) -> bool:
-        return keyword in self.found
+        return keyword in self.by_keyword
 
     def words(self, keyword: str) -> tuple[str, ...]:
         """The unquoted words of a header; empty if the header is missing."""
-        header = self.found.get(keyword, Header())
-        return tuple(_plain(word, header.line) for word in header.words)
+        header = self.by_keyword.get(keyword, Header())
+        return tuple(_unquote(word, header.line) for word in header.words)
 
-    def one(self, keyword: str) -> str | None:
+    def single_word(self, keyword: str) -> str | None:
         """The only word of a header, or None if the header is missing."""
         words = self.words(keyword)
-        if keyword in self.found and len(words) != 1:
-            header = self.found[keyword]
+        if keyword in self.by_keyword and len(words) != 1:
+            header = self.by_keyword[keyword]
             message = f"header {keyword!r} takes one word, not {len(words)}"
-            raise Mistake(message, header.line, 1, f"write for example: # {keyword}: x")
+            raise SyntaxDiagnostic(message, header.line, 1, f"write for example: # {keyword}: x")
         return words[0] if words else None
 
 
@@ -84,27 +84,27 @@ def read_headers(lines: Sequence[str]) -> Headers:
         if match is None:
             continue
         keyword = match[1] or match[3]
-        words = tuple(Word(word[0], match.start(2) + word.start() + 1) for word in WORD.finditer(match[2] or ""))
+        words = tuple(HeaderWord(word[0], match.start(2) + word.start() + 1) for word in WORD.finditer(match[2] or ""))
         if keyword == "output" and not (len(words) == 1 and NAME.fullmatch(words[0].text)):
             continue  # an ordinary comment, not an identifier
         if keyword in found:
-            raise Mistake(f"duplicate header '# {keyword}'", number, 1, "remove one of them")
+            raise SyntaxDiagnostic(f"duplicate header '# {keyword}'", number, 1, "remove one of them")
         found[keyword] = Header(words, number, match[2] or "")
     return Headers(found)
 
 
-def header_line(keyword: str, words: Sequence[str]) -> str:
+def format_header(keyword: str, words: Sequence[str]) -> str:
     """A header as text."""
     shown = [word if _is_plain(word) else quote(word, '"') for word in words]
     return f"# {keyword}: {' '.join(shown)}"
 
 
-def _plain(word: Word, line: int) -> str:
+def _unquote(word: HeaderWord, line: int) -> str:
     if word.text[0] not in "'\"" or len(word.text) == 1:
         return word.text
     inner = unquote(word.text)
     if inner is None:
-        raise Mistake("invalid quoted symbol", line, word.column, r"write a quote as \" and a backslash as \\")
+        raise SyntaxDiagnostic("invalid quoted symbol", line, word.column, r"write a quote as \" and a backslash as \\")
     return inner
 
 
@@ -113,10 +113,10 @@ def _is_plain(word: str) -> bool:
     return bool(word) and word.isprintable() and " " not in word and (word[0] not in "'\"" or len(word) == 1)
 
 
-DEEPEST: Final = 12
+MAX_INLINE_DEPTH: Final = 12
 
 
-def written_text(program: Program, *, readable: bool) -> str:
+def format_program(program: RaspProgram, *, readable: bool) -> str:
     """A program as text.
 
     Args:
@@ -125,24 +125,24 @@ def written_text(program: Program, *, readable: bool) -> str:
             canonical order, so a program in another order round-trips only with one line per operation.
     """
     printer = _Printer(program.definitions, program.output, readable)
-    return "\n".join([*_headers(program, exact=not readable), *printer.lines()]) + "\n"
+    return "\n".join([*_format_headers(program, exact=not readable), *printer.lines()]) + "\n"
 
 
-def _headers(program: Program, *, exact: bool) -> Iterator[str]:
-    yield header_line("program", [program.name])
-    yield header_line("alphabet", program.alphabet)
-    if distinguished(program.letters) != distinguished(program.alphabet):
-        yield f"# tokens: {', '.join(map(literal, program.letters))}"
+def _format_headers(program: RaspProgram, *, exact: bool) -> Iterator[str]:
+    yield format_header("program", [program.name])
+    yield format_header("alphabet", program.alphabet)
+    if structural_key(program.letters) != structural_key(program.alphabet):
+        yield f"# tokens: {', '.join(map(format_literal, program.letters))}"
     if program.example:
         joined = all(len(letter) == 1 and not letter.isspace() for letter in program.alphabet)
-        yield header_line("input", ["".join(program.example)] if joined else program.example)
+        yield format_header("input", ["".join(program.example)] if joined else program.example)
     if program.causal:
         yield "# causal"
     if program.stop is not None:
-        yield header_line("stop", [program.stop])
+        yield format_header("stop", [program.stop])
     if exact:
         yield "# exact"
-    yield header_line("output", [program.output])
+    yield format_header("output", [program.output])
 
 
 class _Printer:
@@ -169,17 +169,17 @@ class _Printer:
         self.inlined: dict[str, Node] = dict(inlined or {})
         self._loops: set[Hashable] = set()
         if readable:
-            self._inline(output, used)
+            self._choose_inlined(output, used)
 
-    def _inline(self, output: str, used_after: tuple[str, ...]) -> None:
-        uses = Counter(name for definition in self.definitions for name in _mentions(definition.node))
+    def _choose_inlined(self, output: str, used_after: tuple[str, ...]) -> None:
+        uses = Counter(name for definition in self.definitions for name in _references(definition.node))
         uses.update(used_after)
         depths: dict[str, int] = {}
         for definition in self.definitions:
             name, node = definition.name, definition.node
             depth = 1 + max((depths.get(used, 0) for used in ir.operands(node)), default=0)
-            once = uses[name] == 1 and depth < DEEPEST
-            if ANONYMOUS.fullmatch(name) and name != output and (once or isinstance(node, EVERYWHERE)):
+            once = uses[name] == 1 and depth < MAX_INLINE_DEPTH
+            if ANONYMOUS.fullmatch(name) and name != output and (once or isinstance(node, ALWAYS_INLINED)):
                 self.inlined[name] = node
                 depths[name] = depth
 
@@ -193,44 +193,44 @@ class _Printer:
 
     def statement(self, definition: Definition) -> str:
         """The statement of a definition."""
-        text = self._written(definition.node, CHOICE)
+        text = self._format(definition.node, CHOICE)
         return f"{definition.name} = {f'constant({text})' if isinstance(definition.node, ir.Constant) else text};"
 
     def _loop(self, node: ir.Repeat) -> Iterator[str]:
         """The statement of a loop, unless it was printed for another of its variables."""
-        loop = distinguished(replace(node, result=""))
+        loop = structural_key(replace(node, result=""))
         if loop in self._loops:
             return
         self._loops.add(loop)
         starts = ", ".join(f"{name} = {self._operand(start, CHOICE)}" for name, start in node.variables)
-        inner = _Printer(node.body, "", self.readable, self.inlined, node.following)
+        inner = _Printer(node.body, "", self.readable, self.inlined, node.next_values)
         yield f"repeat {starts} {{"
         yield from (f"    {line}" for line in inner.lines())
         names = ", ".join(name for name, _ in node.variables)
-        yield f"    {names} = {', '.join(inner._operand(name, CHOICE) for name in node.following)};"
+        yield f"    {names} = {', '.join(inner._operand(name, CHOICE) for name in node.next_values)};"
         yield "} until unchanged;"
 
     def _operand(self, name: str, level: Level) -> str:
         node = self.inlined.get(name)
-        return name if node is None else self._written(node, level)
+        return name if node is None else self._format(node, level)
 
-    def _written(self, node: Node, level: Level) -> str:
-        return node.result if isinstance(node, ir.Repeat) else written(node, self._operand, level)
+    def _format(self, node: Node, level: Level) -> str:
+        return node.result if isinstance(node, ir.Repeat) else format_node(node, self._operand, level)
 
 
-EVERYWHERE: Final = (ir.Constant, ir.Tokens, ir.Indices, ir.Length, ir.SelectAll, ir.Repeat)
+ALWAYS_INLINED: Final = (ir.Constant, ir.Tokens, ir.Indices, ir.Length, ir.SelectAll, ir.Repeat)
 """Operations that are inlined at every use."""
 
 
-def _mentions(node: Node) -> tuple[str, ...]:
+def _references(node: Node) -> tuple[str, ...]:
     """The names that an operation references, with multiplicity."""
     if isinstance(node, ir.Repeat):
-        inside = [name for step in node.body for name in _mentions(step.node)]
-        return (*(start for _, start in node.variables), *inside, *node.following)
+        inside = [name for step in node.body for name in _references(step.node)]
+        return (*(start for _, start in node.variables), *inside, *node.next_values)
     return ir.operands(node)
 
 
-def program_table(program: Program) -> str:
+def program_table(program: RaspProgram) -> str:
     """HTML table of the program: one row per definition, with its type."""
     readable = _Printer(program.definitions, program.output, readable=True)
     rows = "".join(

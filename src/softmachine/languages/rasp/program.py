@@ -12,24 +12,24 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, Final
 
-from softmachine.languages.rasp.builder import distinguished
-from softmachine.languages.rasp.expressions import literal
-from softmachine.languages.rasp.inference import infer
-from softmachine.languages.rasp.ir import ANONYMOUS, Definition, Length, Node, Repeat, Value, operands, renamed
-from softmachine.languages.rasp.types import Finite, Type
-from softmachine.languages.rasp.validation import letter_problems, shape_problems
-from softmachine.languages.rasp.values import Result, same, spelled
-from softmachine.languages.source import OfWords, name_problems
-from softmachine.languages.text.diagnostics import Problem, invalid
-from softmachine.support.errors import Place
+from softmachine.languages.rasp.builder import structural_key
+from softmachine.languages.rasp.expressions import format_literal
+from softmachine.languages.rasp.inference import infer_types
+from softmachine.languages.rasp.ir import ANONYMOUS, Definition, Length, Node, Repeat, Value, operands, rename_operands
+from softmachine.languages.rasp.types import FiniteType, Type
+from softmachine.languages.rasp.validation import find_letter_problems, find_structural_problems
+from softmachine.languages.rasp.values import PartialValue, format_value, is_identical
+from softmachine.languages.source import WordSource, find_name_problems
+from softmachine.languages.text.diagnostics import Problem, validation_error
+from softmachine.support.errors import SourceLocation
 
-CAUSAL_LENGTH: Final = (
+CAUSAL_LENGTH_NOTE: Final = (
     "the program is causal, so length is the number of letters up to each position, not of the whole input"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program(OfWords):
+class RaspProgram(WordSource):
     """A RASP program: a list of sequence operators and selectors, one of which is the output.
 
     Args:
@@ -57,31 +57,31 @@ class Program(OfWords):
     stop: str | None = None
     example: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    place: Place | None = field(default=None, compare=False, repr=False)
-    output_place: InitVar[Place | None] = None
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
+    output_place: InitVar[SourceLocation | None] = None
     lines: InitVar[Sequence[str]] = ()
 
-    def __post_init__(self, output_place: Place | None, lines: Sequence[str]) -> None:
+    def __post_init__(self, output_place: SourceLocation | None, lines: Sequence[str]) -> None:
         if not self.letters:
             object.__setattr__(self, "letters", self.alphabet)
         names = (self.name, *self.alphabet, *(() if self.stop is None else (self.stop,)))
         problems = [
-            *map(Problem, name_problems(names)),
-            *letter_problems(self.alphabet, self.letters),
+            *map(Problem, find_name_problems(names)),
+            *find_letter_problems(self.alphabet, self.letters),
             *self._problems(),
         ]
-        problems += shape_problems(self.definitions, self.output, output_place)
+        problems += find_structural_problems(self.definitions, self.output, output_place)
         types: Mapping[str, Type] = {}
         if not problems:
-            types, problems = infer(self.definitions, self.letters, self.causal)
+            types, problems = infer_types(self.definitions, self.letters, self.causal)
         if not problems:
             problems += self._scratchpad_problems(types[self.output], output_place)
         if problems:
-            raise invalid(f"RASP program {self.name!r}", problems, self.place, lines)
+            raise validation_error(f"RASP program {self.name!r}", problems, self.place, lines)
         # Fills the cached property eagerly.
         self.__dict__["types"] = types
-        if self.causal and CAUSAL_LENGTH not in self.notes and self._reads_length:
-            object.__setattr__(self, "notes", (*self.notes, CAUSAL_LENGTH))
+        if self.causal and CAUSAL_LENGTH_NOTE not in self.notes and self._reads_length:
+            object.__setattr__(self, "notes", (*self.notes, CAUSAL_LENGTH_NOTE))
 
     @property
     def _reads_length(self) -> bool:
@@ -96,17 +96,17 @@ class Program(OfWords):
             if letter not in self.alphabet:
                 yield Problem(f"letter {letter!r} of the suggested input is not in the alphabet")
 
-    def _scratchpad_problems(self, output: Type, place: Place | None) -> Iterator[Problem]:
+    def _scratchpad_problems(self, output: Type, place: SourceLocation | None) -> Iterator[Problem]:
         """The output of an autoregressive program must be a letter or the stop symbol."""
         if self.stop is None:
             return
         rule = f"with a stop symbol, every output must be a letter or {self.stop!r}"
-        if not isinstance(output, Finite):
+        if not isinstance(output, FiniteType):
             yield Problem(f"{rule}, but the output is {output}", place)
             return
         for value in output.values:
-            if self.symbol_of(value) is None:
-                yield Problem(f"{rule}, but the output may be {literal(value)}", place)
+            if self.output_symbol(value) is None:
+                yield Problem(f"{rule}, but the output may be {format_literal(value)}", place)
 
     @property
     def default_input(self) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ class Program(OfWords):
         if isinstance(item, str):
             return item
         pairs = zip(self.alphabet, self.letters, strict=True)
-        return next((letter for letter, value in pairs if same(item, _as_given(item, value))), item)
+        return next((letter for letter, value in pairs if is_identical(item, _comparable_value(item, value))), item)
 
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
@@ -130,19 +130,19 @@ class Program(OfWords):
         """The type of every sequence operator in order of definition, including those inside loops."""
         raise AssertionError("__post_init__ sets the types")
 
-    def symbol_of(self, value: Value) -> str | None:
+    def output_symbol(self, value: Value) -> str | None:
         """The letter or stop symbol that an autoregressive run appends for an output value; None if there is none."""
         for letter, meant in zip(self.alphabet, self.letters, strict=True):
-            if same(value, meant):
+            if is_identical(value, meant):
                 return letter
-        written = spelled(value)
+        written = format_value(value)
         return written if written == self.stop or written in self.alphabet else None
 
-    def spell(self, values: Iterable[Result]) -> str:
+    def format_values(self, values: Iterable[PartialValue]) -> str:
         """Output values as text: concatenated if every possible value is one character, else separated by spaces."""
-        written = [spelled(value) for value in values]
+        written = [format_value(value) for value in values]
         output = self.types[self.output]
-        possible = map(spelled, output.values) if isinstance(output, Finite) else ["any number"]
+        possible = map(format_value, output.values) if isinstance(output, FiniteType) else ["any number"]
         joined = all(len(text) == 1 for text in (*possible, *written))
         return ("" if joined else " ").join(written)
 
@@ -156,34 +156,34 @@ class Program(OfWords):
         return program_table(self)
 
 
-def _as_given(item: object, value: Value) -> Any:
+def _comparable_value(item: object, value: Value) -> Any:
     """A value for comparison with an item: a fraction becomes a float if the item is a float."""
     return float(value) if isinstance(item, float) and isinstance(value, Fraction) else value
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenProgram(Program):
+class OpenProgram(RaspProgram):
     """A program text without a declared alphabet; by default its alphabet is the letters that it mentions.
 
     Args:
         over: Function from an alphabet to the same program over it.
     """
 
-    over: Callable[[tuple[str, ...]], Program] = field(compare=False, repr=False)
+    with_alphabet: Callable[[tuple[str, ...]], RaspProgram] = field(compare=False, repr=False)
 
-    def extended(self, symbols: Iterable[str]) -> Program:
+    def with_symbols(self, symbols: Iterable[str]) -> RaspProgram:
         """The same program over an alphabet extended by more letters."""
-        return self.over(tuple(symbols))
+        return self.with_alphabet(tuple(symbols))
 
 
-def canonical(definitions: Iterable[Definition], output: str) -> tuple[tuple[Definition, ...], str]:
+def canonicalise(definitions: Iterable[Definition], output: str) -> tuple[tuple[Definition, ...], str]:
     """The definitions that an output depends on, in the order in which parsing creates them, and the output's name.
 
     Named definitions keep their relative order. Anonymous ones come right before their first use and are numbered by
     index: ``_1``, ``_2``, …, and in the first loop ``_1_1``, ``_1_2``, …
     """
     by_name = {definition.name: definition for definition in definitions}
-    ordered = _in_order(by_name, [output])
+    ordered = _topological_order(by_name, [output])
     loops: dict[Hashable, Repeat] = {}
     names: dict[str, str] = {}
     result: list[Definition] = []
@@ -192,27 +192,27 @@ def canonical(definitions: Iterable[Definition], output: str) -> tuple[tuple[Def
         names[definition.name] = name
         node = definition.node
         if isinstance(node, Repeat):
-            node = _canonical_loop(node, loops)
-        result.append(Definition(name, renamed(node, names), definition.place))
+            node = _canonicalise_loop(node, loops)
+        result.append(Definition(name, rename_operands(node, names), definition.place))
     return tuple(result), names[output]
 
 
-def _canonical_loop(node: Repeat, loops: dict[Hashable, Repeat]) -> Repeat:
-    key = distinguished(replace(node, result=""))
+def _canonicalise_loop(node: Repeat, loops: dict[Hashable, Repeat]) -> Repeat:
+    key = structural_key(replace(node, result=""))
     if key not in loops:
         by_name = {step.name: step for step in node.body}
         names: dict[str, str] = {}
         body: list[Definition] = []
-        for number, step in enumerate(_in_order(by_name, node.following), start=1):
+        for number, step in enumerate(_topological_order(by_name, node.next_values), start=1):
             name = f"_{len(loops) + 1}_{number}" if ANONYMOUS.fullmatch(step.name) else step.name
             names[step.name] = name
-            body.append(Definition(name, renamed(step.node, names), step.place))
-        following = tuple(names.get(name, name) for name in node.following)
-        loops[key] = replace(node, body=tuple(body), following=following)
+            body.append(Definition(name, rename_operands(step.node, names), step.place))
+        following = tuple(names.get(name, name) for name in node.next_values)
+        loops[key] = replace(node, body=tuple(body), next_values=following)
     return replace(loops[key], result=node.result)
 
 
-def _in_order(by_name: Mapping[str, Definition], roots: Iterable[str]) -> list[Definition]:
+def _topological_order(by_name: Mapping[str, Definition], roots: Iterable[str]) -> list[Definition]:
     """The requested definitions and their transitive operands, in topological order."""
     needed: set[str] = set()
     waiting = [name for name in roots if name in by_name]

@@ -9,17 +9,17 @@ from typing import Final
 
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import UNDEFINED, Node, Operator
-from softmachine.languages.rasp.ranges import Mismatch, range_of
-from softmachine.languages.rasp.types import LENGTH, ONE, ZERO, Finite, Integer, Type
-from softmachine.languages.rasp.values import apply, identity, is_number
+from softmachine.languages.rasp.ranges import RaspTypeError, numeric_range
+from softmachine.languages.rasp.types import LENGTH, ONE, ZERO, FiniteType, IntegerType, Type
+from softmachine.languages.rasp.values import apply, identity_key, is_number
 
-MOST_CASES: Final = 1 << 14
+MAX_CASES: Final = 1 << 14
 """Maximal number of value combinations that are enumerated."""
 REFLEXIVE: Final = (Operator.EQUAL, Operator.AT_MOST, Operator.AT_LEAST)
 
 
 @dataclass(frozen=True)
-class Facts:
+class SelectorFacts:
     """Static facts about a selector.
 
     Args:
@@ -31,15 +31,15 @@ class Facts:
         partial: Whether the selector may be undefined at a query.
     """
 
-    fixed: frozenset[str] = frozenset()
-    itself: bool | None = None
-    empty: bool = True
-    single: bool = False
-    nothing: bool = False
+    equal_at_selected: frozenset[str] = frozenset()
+    selects_itself: bool | None = None
+    may_select_none: bool = True
+    selects_at_most_one: bool = False
+    selects_none: bool = False
     partial: bool = False
 
 
-class Selection:
+class SelectorAnalysis:
     """Derives static facts about selectors.
 
     Args:
@@ -53,7 +53,7 @@ class Selection:
         self.types = types
         self.causal = causal
 
-    def facts(self, node: ir.Selector, known: Mapping[str, Facts | None]) -> Facts:
+    def facts(self, node: ir.Selector, known: Mapping[str, SelectorFacts | None]) -> SelectorFacts:
         """The facts about a selector, given the facts about earlier ones.
 
         Raises:
@@ -61,21 +61,25 @@ class Selection:
         """
         match node:
             case ir.SelectAll():
-                return Facts(itself=node.selected, empty=not node.selected, nothing=not node.selected)
+                return SelectorFacts(
+                    selects_itself=node.selected, may_select_none=not node.selected, selects_none=not node.selected
+                )
             case ir.Select():
                 return self._select(node)
             case ir.SelectPairs():
                 return self._pairs(node)
             case ir.Combine(operator=Operator.NOT, selectors=(name,)):
-                inner = known[name] or Facts()
-                itself = None if inner.itself is None else not inner.itself
-                return Facts(itself=itself, empty=not itself and not inner.nothing, partial=inner.partial)
+                inner = known[name] or SelectorFacts()
+                itself = None if inner.selects_itself is None else not inner.selects_itself
+                return SelectorFacts(
+                    selects_itself=itself, may_select_none=not itself and not inner.selects_none, partial=inner.partial
+                )
             case ir.Combine():
-                return _joined(node.operator, [known[name] or Facts() for name in node.selectors])
+                return _join_facts(node.operator, [known[name] or SelectorFacts() for name in node.selectors])
 
-    def determined(self, name: str, by: frozenset[str]) -> bool:
+    def is_determined(self, name: str, determinants: frozenset[str]) -> bool:
         """Whether a sequence operator is equal at all keys at which the sequence operators of a set are equal."""
-        if name in by:
+        if name in determinants:
             return True
         match self.nodes.get(name):
             case ir.Constant():
@@ -83,34 +87,34 @@ class Selection:
             case ir.Length():
                 return not self.causal
             case ir.Apply(operands=names):
-                return all(self.determined(inner, by) for inner in names)
+                return all(self.is_determined(inner, determinants) for inner in names)
             case ir.Table(operands=names):
-                finite = all(isinstance(self.types[inner], Finite) for inner in names)
-                return finite and all(self.determined(inner, by) for inner in names)
+                finite = all(isinstance(self.types[inner], FiniteType) for inner in names)
+                return finite and all(self.is_determined(inner, determinants) for inner in names)
             case _:
                 return False
 
-    def _select(self, node: ir.Select) -> Facts:
+    def _select(self, node: ir.Select) -> SelectorFacts:
         key, query = self._type(node.key), self._type(node.query)
         partial = key.partial or query.partial or self._may_be_undefined(node, key, query)
         itself = None if node.key != node.query else node.comparison in REFLEXIVE
         if node.comparison is not Operator.EQUAL:
-            return Facts(itself=itself, empty=not itself, partial=partial)
-        fixed = frozenset({node.key}) if _unambiguous(key) else frozenset[str]()
+            return SelectorFacts(selects_itself=itself, may_select_none=not itself, partial=partial)
+        fixed = frozenset({node.key}) if _has_unique_values(key) else frozenset[str]()
         found = self._is_a_position(node.key, query)
-        return Facts(fixed, itself, not itself and not found, self._injective(node.key), partial=partial)
+        return SelectorFacts(fixed, itself, not itself and not found, self._is_injective(node.key), partial=partial)
 
-    def _pairs(self, node: ir.SelectPairs) -> Facts:
+    def _pairs(self, node: ir.SelectPairs) -> SelectorFacts:
         key, query = self._type(node.key), self._type(node.query)
-        queries = [identity(query_value) for _, query_value in node.pairs]
+        queries = [identity_key(query_value) for _, query_value in node.pairs]
         fixed = frozenset({node.key}) if len(set(queries)) == len(queries) else frozenset[str]()
         itself = None
-        if node.key == node.query and isinstance(key, Finite):
-            pairs = {identity(pair) for pair in node.pairs}
-            verdicts = {identity((value, value)) in pairs for value in key.values}
+        if node.key == node.query and isinstance(key, FiniteType):
+            pairs = {identity_key(pair) for pair in node.pairs}
+            verdicts = {identity_key((value, value)) in pairs for value in key.values}
             itself = verdicts.pop() if len(verdicts) == 1 else None
-        single = bool(fixed) and self._injective(node.key)
-        return Facts(fixed, itself, not itself, single, not node.pairs, key.partial or query.partial)
+        single = bool(fixed) and self._is_injective(node.key)
+        return SelectorFacts(fixed, itself, not itself, single, not node.pairs, key.partial or query.partial)
 
     def _type(self, name: str) -> Type:
         found = self.types[name]
@@ -118,16 +122,18 @@ class Selection:
         return found
 
     def _may_be_undefined(self, node: ir.Select, key: Type, query: Type) -> bool:
-        """Whether some key and query are not comparable; raises a `Mismatch` if none are."""
-        keys, queries = _some(key), _some(query)
-        if len(keys) * len(queries) > MOST_CASES:
-            raise Mismatch(f"there are more than {MOST_CASES:,} pairs of key and query kinds to compare")
+        """Whether some key and query are not comparable; raises a `RaspTypeError` if none are."""
+        keys, queries = _representatives(key), _representatives(query)
+        if len(keys) * len(queries) > MAX_CASES:
+            raise RaspTypeError(f"there are more than {MAX_CASES:,} pairs of key and query kinds to compare")
         results = [apply(node.comparison, pair) for pair in product(keys, queries)]
         if results and all(result is UNDEFINED for result in results):
-            raise Mismatch(f"{node.comparison.value!r} cannot compare a key that is {key} with a query that is {query}")
+            raise RaspTypeError(
+                f"{node.comparison.value!r} cannot compare a key that is {key} with a query that is {query}"
+            )
         return UNDEFINED in results
 
-    def _injective(self, name: str) -> bool:
+    def _is_injective(self, name: str) -> bool:
         """Whether a sequence operator has a different value at every position."""
         match self.nodes.get(name):
             case ir.Indices():
@@ -135,44 +141,53 @@ class Selection:
             case ir.Length():
                 return self.causal
             case ir.Apply(operator=Operator.NEGATE, operands=(inner,)):
-                return self._injective(inner)
+                return self._is_injective(inner)
             case ir.Apply(operator=Operator.ADD | Operator.SUBTRACT, operands=(one, other)):
-                shifted = self.determined(other, frozenset()) and self._injective(one)
-                return shifted or (self.determined(one, frozenset()) and self._injective(other))
+                shifted = self.is_determined(other, frozenset()) and self._is_injective(one)
+                return shifted or (self.is_determined(one, frozenset()) and self._is_injective(other))
             case _:
                 return False
 
     def _is_a_position(self, key: str, query: Type) -> bool:
         """Whether the key is the position and the query is always a visible position."""
-        limits = range_of(query)
-        if not isinstance(self.nodes.get(key), ir.Indices) or limits is None or not limits.integral:
+        limits = numeric_range(query)
+        if not isinstance(self.nodes.get(key), ir.Indices) or limits is None or not limits.is_integral:
             return False
-        return limits.low.at_least(ZERO) and (ZERO if self.causal else LENGTH - ONE).at_least(limits.high)
+        return limits.low.is_at_least(ZERO) and (ZERO if self.causal else LENGTH - ONE).is_at_least(limits.high)
 
 
-def _joined(operator: Operator, parts: list[Facts]) -> Facts:
+def _join_facts(operator: Operator, parts: list[SelectorFacts]) -> SelectorFacts:
     partial = any(part.partial for part in parts)
     if operator is Operator.OR:
         itself = (
             True
-            if any(part.itself for part in parts)
+            if any(part.selects_itself for part in parts)
             else False
-            if all(part.itself is False for part in parts)
+            if all(part.selects_itself is False for part in parts)
             else None
         )
-        empty = all(part.empty for part in parts)
-        return Facts(itself=itself, empty=empty, nothing=all(part.nothing for part in parts), partial=partial)
+        empty = all(part.may_select_none for part in parts)
+        return SelectorFacts(
+            selects_itself=itself,
+            may_select_none=empty,
+            selects_none=all(part.selects_none for part in parts),
+            partial=partial,
+        )
     itself = (
-        False if any(part.itself is False for part in parts) else True if all(part.itself for part in parts) else None
+        False
+        if any(part.selects_itself is False for part in parts)
+        else True
+        if all(part.selects_itself for part in parts)
+        else None
     )
-    fixed = frozenset[str]().union(*(part.fixed for part in parts))
-    single = any(part.single for part in parts)
-    return Facts(fixed, itself, not itself, single, any(part.nothing for part in parts), partial)
+    fixed = frozenset[str]().union(*(part.equal_at_selected for part in parts))
+    single = any(part.selects_at_most_one for part in parts)
+    return SelectorFacts(fixed, itself, not itself, single, any(part.selects_none for part in parts), partial)
 
 
-def _some(found: Type) -> tuple[ir.Value, ...]:
+def _representatives(found: Type) -> tuple[ir.Value, ...]:
     """Representatives of a type with respect to comparability: one value per kind, and every tuple."""
-    if not isinstance(found, Finite):
+    if not isinstance(found, FiniteType):
         return (0,)
     kinds: dict[object, ir.Value] = {}
     for value in found.values:
@@ -180,8 +195,8 @@ def _some(found: Type) -> tuple[ir.Value, ...]:
     return tuple(kinds.values())
 
 
-def _unambiguous(found: Type) -> bool:
+def _has_unique_values(found: Type) -> bool:
     """Whether equal values of a type are identical; True and 1 are equal but not identical."""
-    if isinstance(found, Integer):
+    if isinstance(found, IntegerType):
         return True
-    return not isinstance(found, Finite) or len(set(found.values)) == len(found.values)
+    return not isinstance(found, FiniteType) or len(set(found.values)) == len(found.values)

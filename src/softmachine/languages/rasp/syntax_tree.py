@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from softmachine.languages.rasp.ir import Operator, Value
-from softmachine.languages.rasp.values import plain
-from softmachine.languages.text.diagnostics import Mistake, place_of
+from softmachine.languages.rasp.values import normalise_number
+from softmachine.languages.text.diagnostics import SyntaxDiagnostic, line_and_column
 from softmachine.languages.text.statements import unquote
 
 if TYPE_CHECKING:
@@ -19,49 +19,49 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class At:
+class SourcePosition:
     """A source position: line and column, counted from 1."""
 
     line: int
     column: int
 
     @property
-    def place(self) -> tuple[int, int]:
+    def line_and_column(self) -> tuple[int, int]:
         """The pair (line, column)."""
         return self.line, self.column
 
 
 @dataclass(frozen=True)
-class Node:
+class SyntaxNode:
     """Base class of syntax nodes: source position, and nesting depth of the subexpressions or blocks inside."""
 
-    at: At = field(kw_only=True)
+    position: SourcePosition = field(kw_only=True)
     depth: int = field(default=0, kw_only=True)
 
 
 @dataclass(frozen=True)
-class Name(Node):
+class Name(SyntaxNode):
     """``x``."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Literal(Node):
+class Literal(SyntaxNode):
     """``"a"``, ``1`` or ``0.5``."""
 
     value: Value
 
 
 @dataclass(frozen=True)
-class Relation(Node):
+class OperatorArgument(SyntaxNode):
     """``==`` as an argument."""
 
     operator: Operator
 
 
 @dataclass(frozen=True)
-class Operation(Node):
+class Operation(SyntaxNode):
     """An operator with its operands; ``and`` and ``or`` take two or more."""
 
     operator: Operator
@@ -69,7 +69,7 @@ class Operation(Node):
 
 
 @dataclass(frozen=True)
-class Member(Node):
+class Member(SyntaxNode):
     """``x in [a, b]``, or ``x not in …``."""
 
     operand: Expression
@@ -78,7 +78,7 @@ class Member(Node):
 
 
 @dataclass(frozen=True)
-class Call(Node):
+class Call(SyntaxNode):
     """``f(x, y)``."""
 
     function: Expression
@@ -86,7 +86,7 @@ class Call(Node):
 
 
 @dataclass(frozen=True)
-class Index(Node):
+class Index(SyntaxNode):
     """``x[0]``, or ``d[x, y]`` for a dictionary with tuples as keys."""
 
     operand: Expression
@@ -94,7 +94,7 @@ class Index(Node):
 
 
 @dataclass(frozen=True)
-class Collection(Node):
+class Collection(SyntaxNode):
     """``[a, b]``, or the tuple ``(a, b)``."""
 
     parts: tuple[Expression, ...]
@@ -102,14 +102,14 @@ class Collection(Node):
 
 
 @dataclass(frozen=True)
-class Dictionary(Node):
+class Dictionary(SyntaxNode):
     """``{a: b}``."""
 
     entries: tuple[tuple[Expression, Expression], ...]
 
 
 @dataclass(frozen=True)
-class Comprehension(Node):
+class Comprehension(SyntaxNode):
     """``[x + 1 for x in l]``, or, with a key, a dictionary comprehension."""
 
     key: Expression | None
@@ -119,19 +119,19 @@ class Comprehension(Node):
 
 
 Expression: TypeAlias = (
-    Name | Literal | Relation | Operation | Member | Call | Index | Collection | Dictionary | Comprehension
+    Name | Literal | OperatorArgument | Operation | Member | Call | Index | Collection | Dictionary | Comprehension
 )
 
 
 @dataclass(frozen=True)
-class Shown(Node):
+class ExpressionStatement(SyntaxNode):
     """Expression statement ``x;``, which an interactive shell prints."""
 
     expression: Expression
 
 
 @dataclass(frozen=True)
-class Assignment(Node):
+class Assignment(SyntaxNode):
     """``x, y = a, b;``."""
 
     names: tuple[str, ...]
@@ -139,7 +139,7 @@ class Assignment(Node):
 
 
 @dataclass(frozen=True)
-class Function(Node):
+class Function(SyntaxNode):
     """``def f(x) { … }``."""
 
     name: str
@@ -148,14 +148,14 @@ class Function(Node):
 
 
 @dataclass(frozen=True)
-class Returned(Node):
+class Return(SyntaxNode):
     """``return x;``."""
 
     values: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
-class For(Node):
+class For(SyntaxNode):
     """``for x in l { … }``."""
 
     names: tuple[str, ...]
@@ -164,7 +164,7 @@ class For(Node):
 
 
 @dataclass(frozen=True)
-class Loop(Node):
+class Loop(SyntaxNode):
     """``repeat x = tokens { … } until unchanged;``."""
 
     starts: tuple[tuple[str, Expression], ...]
@@ -172,23 +172,23 @@ class Loop(Node):
 
 
 @dataclass(frozen=True)
-class Load(Node):
+class Load(SyntaxNode):
     """``load "file";``."""
 
     file: str
 
 
-Statement: TypeAlias = Shown | Assignment | Function | Returned | For | Loop | Load
+Statement: TypeAlias = ExpressionStatement | Assignment | Function | Return | For | Loop | Load
 
 
-DEEPEST: Final = 64
+MAX_DEPTH: Final = 64
 """Maximal nesting depth of expressions; redundant parentheses do not count."""
-DEEPEST_BLOCK: Final = 16
-MOST_DIGITS: Final = 30
+MAX_BLOCK_DEPTH: Final = 16
+MAX_DIGITS: Final = 30
 UNCHANGED: Final = "unchanged"
 
 
-class TreeBuilder:
+class RaspAstBuilder:
     """Builds syntax trees. Its methods are named after the rules in grammar.lark."""
 
     def start(self, *statements: Statement) -> tuple[Statement, ...]:
@@ -199,28 +199,30 @@ class TreeBuilder:
 
     def shown(self, expression: Expression) -> Statement:
         """``x;``."""
-        return Shown(expression, at=expression.at)
+        return ExpressionStatement(expression, position=expression.position)
 
     def assignment(self, names: tuple[Token, ...], values: tuple[Expression, ...]) -> Statement:
         """``x, y = a, b;``."""
-        return Assignment(_texts(names), values, at=_at(names[0]))
+        return Assignment(_strings(names), values, position=_position(names[0]))
 
     def function(self, _def: Token, name: Token, *rest: tuple[Token, ...] | tuple[Statement, ...]) -> Statement:
         """``def f(x) { … }``."""
         parameters, body = rest if len(rest) == 2 else ((), rest[0])
-        names = _texts(cast("tuple[Token, ...]", parameters))
+        names = _strings(cast("tuple[Token, ...]", parameters))
         statements = cast("tuple[Statement, ...]", body)
-        return Function(str(name), names, statements, at=_at(name), depth=self._block(name, statements))
+        return Function(
+            str(name), names, statements, position=_position(name), depth=self._block_depth(name, statements)
+        )
 
     def returned(self, word: Token, values: tuple[Expression, ...]) -> Statement:
         """``return x, y;``."""
-        return Returned(values, at=_at(word))
+        return Return(values, position=_position(word))
 
     def for_(
         self, word: Token, names: tuple[Token, ...], iterable: Expression, body: tuple[Statement, ...]
     ) -> Statement:
         """``for x in l { … }``."""
-        return For(_texts(names), iterable, body, at=_at(word), depth=self._block(word, body))
+        return For(_strings(names), iterable, body, position=_position(word), depth=self._block_depth(word, body))
 
     def repeat(self, word: Token, *parts: object) -> Statement:
         """``repeat x = tokens { … } until unchanged;``."""
@@ -228,10 +230,10 @@ class TreeBuilder:
         until = cast("Token", until)
         if until != UNCHANGED:
             hint = "a loop runs to a fixpoint: write until unchanged"
-            raise Mistake(f"unexpected {str(until)!r}", *place_of(until), hint)
+            raise SyntaxDiagnostic(f"unexpected {str(until)!r}", *line_and_column(until), hint)
         statements = cast("tuple[Statement, ...]", body)
         variables = tuple(cast("list[tuple[str, Expression]]", starts))
-        return Loop(variables, statements, at=_at(word), depth=self._block(word, statements))
+        return Loop(variables, statements, position=_position(word), depth=self._block_depth(word, statements))
 
     def starting(self, name: Token, value: Expression) -> tuple[str, Expression]:
         """``x = tokens`` in the head of a loop."""
@@ -239,7 +241,7 @@ class TreeBuilder:
 
     def load(self, word: Token, file: Token) -> Statement:
         """``load "file";``."""
-        return Load(self._unquoted(file), at=_at(word))
+        return Load(self._unquoted(file), position=_position(word))
 
     def block(self, *statements: Statement) -> tuple[Statement, ...]:
         """``{ … }``."""
@@ -257,27 +259,31 @@ class TreeBuilder:
 
     def conditional(self, then: Expression, condition: Expression, otherwise: Expression) -> Expression:
         """``x if p else y``."""
-        return self._operation(Operator.CHOOSE, (then, condition, otherwise), then.at)
+        return self._operation(Operator.CHOOSE, (then, condition, otherwise), then.position)
 
     def member(self, operand: Expression, word: Token, container: Expression) -> Expression:
         """``x in l``."""
-        return Member(operand, container, False, at=operand.at, depth=self._deeper(word, operand, container))
+        return Member(
+            operand, container, False, position=operand.position, depth=self._depth_from_token(word, operand, container)
+        )
 
     def not_member(self, operand: Expression, word: Token, _in: Token, container: Expression) -> Expression:
         """``x not in l``."""
-        return Member(operand, container, True, at=operand.at, depth=self._deeper(word, operand, container))
+        return Member(
+            operand, container, True, position=operand.position, depth=self._depth_from_token(word, operand, container)
+        )
 
     def and_(self, *parts: Expression) -> Expression:
         """``p and q and …``."""
-        return self._operation(Operator.AND, parts, parts[0].at)
+        return self._operation(Operator.AND, parts, parts[0].position)
 
     def or_(self, *parts: Expression) -> Expression:
         """``p or q or …``."""
-        return self._operation(Operator.OR, parts, parts[0].at)
+        return self._operation(Operator.OR, parts, parts[0].position)
 
     def not_(self, word: Token, operand: Expression) -> Expression:
         """``not p``."""
-        return self._operation(Operator.NOT, (operand,), _at(word))
+        return self._operation(Operator.NOT, (operand,), _position(word))
 
     def relation(self, sign: Token) -> Token:
         """A comparison operator such as ``==``."""
@@ -285,44 +291,44 @@ class TreeBuilder:
 
     def relation_argument(self, sign: Token) -> Expression:
         """``==`` as an argument."""
-        return Relation(Operator(str(sign)), at=_at(sign))
+        return OperatorArgument(Operator(str(sign)), position=_position(sign))
 
     def compare(self, left: Expression, sign: Token, right: Expression) -> Expression:
         """``x <= y``."""
-        return self._operation(Operator(str(sign)), (left, right), left.at)
+        return self._operation(Operator(str(sign)), (left, right), left.position)
 
     def arithmetic(self, left: Expression, sign: Token, right: Expression) -> Expression:
         """Binary arithmetic such as ``x + y``. A long sum is not deeper than its terms."""
-        depth = max(left.depth, self._deeper(sign, right))
-        return Operation(Operator(str(sign)), (left, right), at=left.at, depth=depth)
+        depth = max(left.depth, self._depth_from_token(sign, right))
+        return Operation(Operator(str(sign)), (left, right), position=left.position, depth=depth)
 
     def negative(self, sign: Token, operand: Expression) -> Expression:
         """``-x`` or ``+x``."""
-        return self._operation(Operator.NEGATE, (operand,), _at(sign)) if sign == "-" else operand
+        return self._operation(Operator.NEGATE, (operand,), _position(sign)) if sign == "-" else operand
 
     def name(self, name: Token) -> Expression:
         """``x``."""
-        return Name(str(name), at=_at(name))
+        return Name(str(name), position=_position(name))
 
     def integer(self, digits: Token) -> Expression:
         """``3``."""
-        if len(digits) > MOST_DIGITS:
-            raise Mistake(
-                f"this number has {len(digits):,} digits", *place_of(digits), f"at most {MOST_DIGITS} are allowed"
+        if len(digits) > MAX_DIGITS:
+            raise SyntaxDiagnostic(
+                f"this number has {len(digits):,} digits", *line_and_column(digits), f"at most {MAX_DIGITS} are allowed"
             )
-        return Literal(int(digits), at=_at(digits))
+        return Literal(int(digits), position=_position(digits))
 
     def decimal(self, digits: Token) -> Expression:
         """``0.5``, as an exact fraction."""
-        if len(digits) > MOST_DIGITS:
-            raise Mistake(
-                f"this number has {len(digits):,} digits", *place_of(digits), f"at most {MOST_DIGITS} are allowed"
+        if len(digits) > MAX_DIGITS:
+            raise SyntaxDiagnostic(
+                f"this number has {len(digits):,} digits", *line_and_column(digits), f"at most {MAX_DIGITS} are allowed"
             )
-        return Literal(plain(Fraction(str(digits))), at=_at(digits))
+        return Literal(normalise_number(Fraction(str(digits))), position=_position(digits))
 
     def symbol(self, quoted: Token) -> Expression:
         """``"a"``."""
-        return Literal(self._unquoted(quoted), at=_at(quoted))
+        return Literal(self._unquoted(quoted), position=_position(quoted))
 
     def pack(self, bracket: Token, *parts: Expression | tuple[Expression, ...]) -> Expression:
         """The tuple ``(x, y)``, ``(x,)`` or ``()``."""
@@ -331,31 +337,31 @@ class TreeBuilder:
             "tuple[Expression, ...]",
             (*first, *(entry for rest in others for entry in cast("tuple[Expression, ...]", rest))),
         )
-        return Collection(entries, False, at=_at(bracket), depth=self._deeper(bracket, *entries))
+        return Collection(entries, False, position=_position(bracket), depth=self._depth_from_token(bracket, *entries))
 
     def listing(self, bracket: Token, parts: tuple[Expression, ...] = ()) -> Expression:
         """``[x, y]``."""
-        return Collection(parts, True, at=_at(bracket), depth=self._deeper(bracket, *parts))
+        return Collection(parts, True, position=_position(bracket), depth=self._depth_from_token(bracket, *parts))
 
     def listing_of(
         self, bracket: Token, value: Expression, names: tuple[Token, ...], iterable: Expression
     ) -> Expression:
         """``[x + 1 for x in l]``."""
-        depth = self._deeper(bracket, value, iterable)
-        return Comprehension(None, value, _texts(names), iterable, at=_at(bracket), depth=depth)
+        depth = self._depth_from_token(bracket, value, iterable)
+        return Comprehension(None, value, _strings(names), iterable, position=_position(bracket), depth=depth)
 
     def dictionary(self, bracket: Token, entries: tuple[tuple[Expression, Expression], ...] = ()) -> Expression:
         """``{x: y}``."""
-        depth = self._deeper(bracket, *(part for entry in entries for part in entry))
-        return Dictionary(entries, at=_at(bracket), depth=depth)
+        depth = self._depth_from_token(bracket, *(part for entry in entries for part in entry))
+        return Dictionary(entries, position=_position(bracket), depth=depth)
 
     def dictionary_of(
         self, bracket: Token, entry: tuple[Expression, Expression], names: tuple[Token, ...], iterable: Expression
     ) -> Expression:
         """``{x: x + 1 for x in l}``."""
         key, value = entry
-        depth = self._deeper(bracket, key, value, iterable)
-        return Comprehension(key, value, _texts(names), iterable, at=_at(bracket), depth=depth)
+        depth = self._depth_from_token(bracket, key, value, iterable)
+        return Comprehension(key, value, _strings(names), iterable, position=_position(bracket), depth=depth)
 
     def entries(self, *entries: tuple[Expression, Expression]) -> tuple[tuple[Expression, Expression], ...]:
         """The entries of a dictionary."""
@@ -367,7 +373,12 @@ class TreeBuilder:
 
     def call(self, function: Expression, arguments: tuple[Expression, ...] = ()) -> Expression:
         """``f(x, y)``."""
-        return Call(function, arguments, at=function.at, depth=self._nested(function.at, function, *arguments))
+        return Call(
+            function,
+            arguments,
+            position=function.position,
+            depth=self._depth_above(function.position, function, *arguments),
+        )
 
     def arguments(self, *arguments: Expression) -> tuple[Expression, ...]:
         """The arguments of a call."""
@@ -375,38 +386,44 @@ class TreeBuilder:
 
     def index(self, operand: Expression, indices: tuple[Expression, ...]) -> Expression:
         """``x[0]``."""
-        return Index(operand, indices, at=operand.at, depth=self._nested(operand.at, operand, *indices))
+        return Index(
+            operand, indices, position=operand.position, depth=self._depth_above(operand.position, operand, *indices)
+        )
 
-    def _operation(self, operator: Operator, operands: tuple[Expression, ...], at: At) -> Expression:
-        return Operation(operator, operands, at=at, depth=self._nested(at, *operands))
+    def _operation(self, operator: Operator, operands: tuple[Expression, ...], at: SourcePosition) -> Expression:
+        return Operation(operator, operands, position=at, depth=self._depth_above(at, *operands))
 
-    def _deeper(self, token: Token, *parts: Expression) -> int:
-        return self._nested(_at(token), *parts)
+    def _depth_from_token(self, token: Token, *parts: Expression) -> int:
+        return self._depth_above(_position(token), *parts)
 
-    def _nested(self, at: At, *parts: Expression) -> int:
+    def _depth_above(self, at: SourcePosition, *parts: Expression) -> int:
         depth = 1 + max((part.depth for part in parts), default=0)
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             hint = "assign subexpressions to names"
-            raise Mistake(f"the expression is nested more than {DEEPEST} levels deep", at.line, at.column, hint)
+            raise SyntaxDiagnostic(
+                f"the expression is nested more than {MAX_DEPTH} levels deep", at.line, at.column, hint
+            )
         return depth
 
-    def _block(self, token: Token, body: tuple[Statement, ...]) -> int:
+    def _block_depth(self, token: Token, body: tuple[Statement, ...]) -> int:
         depth = 1 + max((statement.depth for statement in body), default=0)
-        if depth > DEEPEST_BLOCK:
-            message = f"blocks are nested more than {DEEPEST_BLOCK} levels deep"
-            raise Mistake(message, *place_of(token), "move inner blocks into functions")
+        if depth > MAX_BLOCK_DEPTH:
+            message = f"blocks are nested more than {MAX_BLOCK_DEPTH} levels deep"
+            raise SyntaxDiagnostic(message, *line_and_column(token), "move inner blocks into functions")
         return depth
 
     def _unquoted(self, quoted: Token) -> str:
         symbol = unquote(quoted)
         if symbol is None:
-            raise Mistake("unknown escape sequence in this symbol", *place_of(quoted), r'write a backslash as "\\"')
+            raise SyntaxDiagnostic(
+                "unknown escape sequence in this symbol", *line_and_column(quoted), r'write a backslash as "\\"'
+            )
         return symbol
 
 
-def _at(token: Token) -> At:
-    return At(*place_of(token))
+def _position(token: Token) -> SourcePosition:
+    return SourcePosition(*line_and_column(token))
 
 
-def _texts(names: tuple[Token, ...]) -> tuple[str, ...]:
+def _strings(names: tuple[Token, ...]) -> tuple[str, ...]:
     return tuple(map(str, names))

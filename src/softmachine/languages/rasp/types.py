@@ -7,14 +7,14 @@ from itertools import zip_longest
 from math import comb
 from typing import TypeAlias
 
-from softmachine.languages.rasp.expressions import literal
+from softmachine.languages.rasp.expressions import format_literal
 from softmachine.languages.rasp.ir import Value
 
-MOST_SHOWN = 8
+MAX_SHOWN_VALUES = 8
 
 
 @dataclass(frozen=True)
-class Line:
+class LengthPolynomial:
     """A bound that is a polynomial in the length n ≥ 1: ``constant + slope · n`` and, for products, higher powers.
 
     Args:
@@ -28,7 +28,7 @@ class Line:
     higher: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, coefficients: list[int]) -> Line:
+    def from_coefficients(cls, coefficients: list[int]) -> LengthPolynomial:
         """The bound with these coefficients of 1, n, n², …."""
         constant, slope, *higher = [*coefficients, 0, 0]
         while higher and not higher[-1]:
@@ -45,54 +45,56 @@ class Line:
         """The degree of the polynomial: 0 if constant, 1 if linear."""
         return 1 + len(self.higher) if self.higher else int(self.slope != 0)
 
-    def at(self, n: int) -> int:
+    def evaluate(self, n: int) -> int:
         """The bound at length n."""
         return sum(coefficient * n**power for power, coefficient in enumerate(self.coefficients))
 
-    def __add__(self, other: Line) -> Line:
-        return Line.of([one + two for one, two in zip_longest(self.coefficients, other.coefficients, fillvalue=0)])
+    def __add__(self, other: LengthPolynomial) -> LengthPolynomial:
+        return LengthPolynomial.from_coefficients(
+            [one + two for one, two in zip_longest(self.coefficients, other.coefficients, fillvalue=0)]
+        )
 
-    def __neg__(self) -> Line:
-        return Line.of([-coefficient for coefficient in self.coefficients])
+    def __neg__(self) -> LengthPolynomial:
+        return LengthPolynomial.from_coefficients([-coefficient for coefficient in self.coefficients])
 
-    def __sub__(self, other: Line) -> Line:
+    def __sub__(self, other: LengthPolynomial) -> LengthPolynomial:
         return self + -other
 
-    def __mul__(self, other: Line) -> Line:
+    def __mul__(self, other: LengthPolynomial) -> LengthPolynomial:
         product = [0] * (len(self.coefficients) + len(other.coefficients))
         for power, one in enumerate(self.coefficients):
             for more, two in enumerate(other.coefficients):
                 product[power + more] += one * two
-        return Line.of(product)
+        return LengthPolynomial.from_coefficients(product)
 
-    def at_least(self, other: Line) -> bool:
+    def is_at_least(self, other: LengthPolynomial) -> bool:
         """Whether it is provably at least another bound at every length."""
-        return min((self - other)._from_one()) >= 0
+        return min((self - other)._coefficients_from_one()) >= 0
 
-    def or_more(self, other: Line) -> Line:
+    def upper_bound_with(self, other: LengthPolynomial) -> LengthPolynomial:
         """A bound that is at least both."""
-        pairs = zip_longest(self._from_one(), other._from_one(), fillvalue=0)
-        return _to_zero([max(pair) for pair in pairs])
+        pairs = zip_longest(self._coefficients_from_one(), other._coefficients_from_one(), fillvalue=0)
+        return _polynomial_from_one([max(pair) for pair in pairs])
 
-    def or_less(self, other: Line) -> Line:
+    def lower_bound_with(self, other: LengthPolynomial) -> LengthPolynomial:
         """A bound that is at most both."""
-        return -((-self).or_more(-other))
+        return -((-self).upper_bound_with(-other))
 
-    def _from_one(self) -> list[int]:
+    def _coefficients_from_one(self) -> list[int]:
         """The coefficients of 1, m, m², … for m = n - 1 ≥ 0."""
-        return _shifted(self.coefficients, 1)
+        return _shift_coefficients(self.coefficients, 1)
 
     def __str__(self) -> str:
-        terms = [_signed(factor, power) for power, factor in enumerate(self.coefficients) if factor]
+        terms = [_format_term(factor, power) for power, factor in enumerate(self.coefficients) if factor]
         text = "".join(reversed(terms))
         return text.removeprefix("+") or "0"
 
 
-ZERO, ONE, LENGTH = Line(0), Line(1), Line(0, 1)
+ZERO, ONE, LENGTH = LengthPolynomial(0), LengthPolynomial(1), LengthPolynomial(0, 1)
 
 
 @dataclass(frozen=True)
-class Finite:
+class FiniteType:
     """A finite domain: symbols, Booleans, small numbers, tuples, and None in dialects that have it.
 
     Args:
@@ -106,17 +108,17 @@ class Finite:
     def __str__(self) -> str:
         if not self.values:
             return "undefined"
-        more = ", …" if len(self.values) > MOST_SHOWN else ""
-        listed = ", ".join(map(literal, self.values[:MOST_SHOWN])) + more
+        more = ", …" if len(self.values) > MAX_SHOWN_VALUES else ""
+        listed = ", ".join(map(format_literal, self.values[:MAX_SHOWN_VALUES])) + more
         if all(isinstance(value, str) for value in self.values):
             listed = f"a symbol ({listed})"
         elif len(self.values) > 1:
             listed = f"one of {listed}"
-        return listed + _or_undefined(self.partial)
+        return listed + _undefined_suffix(self.partial)
 
 
 @dataclass(frozen=True)
-class Integer:
+class IntegerType:
     """An integer bounded by polynomials in the length; True and False count as 1 and 0.
 
     Args:
@@ -125,16 +127,16 @@ class Integer:
         partial: Whether the sequence operator may be undefined at some position.
     """
 
-    low: Line
-    high: Line
+    low: LengthPolynomial
+    high: LengthPolynomial
     partial: bool = False
 
     def __str__(self) -> str:
-        return f"an integer from {self.low} to {self.high}" + _or_undefined(self.partial)
+        return f"an integer from {self.low} to {self.high}" + _undefined_suffix(self.partial)
 
 
 @dataclass(frozen=True)
-class Ratio:
+class FractionType:
     """A fraction, such as a mean or a quotient, with bounds on its value and its denominator.
 
     Args:
@@ -144,24 +146,24 @@ class Ratio:
         partial: Whether the sequence operator may be undefined at some position.
     """
 
-    low: Line
-    high: Line
-    denominator: Line
+    low: LengthPolynomial
+    high: LengthPolynomial
+    denominator: LengthPolynomial
     partial: bool = False
 
     def __str__(self) -> str:
         text = f"a fraction from {self.low} to {self.high} with denominators up to {self.denominator}"
-        return text + _or_undefined(self.partial)
+        return text + _undefined_suffix(self.partial)
 
 
-Type: TypeAlias = Finite | Integer | Ratio
+Type: TypeAlias = FiniteType | IntegerType | FractionType
 
 
-def _or_undefined(partial: bool) -> str:
+def _undefined_suffix(partial: bool) -> str:
     return ", or undefined" if partial else ""
 
 
-def _shifted(coefficients: tuple[int, ...] | list[int], by: int) -> list[int]:
+def _shift_coefficients(coefficients: tuple[int, ...] | list[int], by: int) -> list[int]:
     """The coefficients of p(m + by)."""
     shifted = [0] * len(coefficients)
     for power, factor in enumerate(coefficients):
@@ -170,10 +172,10 @@ def _shifted(coefficients: tuple[int, ...] | list[int], by: int) -> list[int]:
     return shifted
 
 
-def _to_zero(from_one: list[int]) -> Line:
-    return Line.of(_shifted(from_one, -1))
+def _polynomial_from_one(from_one: list[int]) -> LengthPolynomial:
+    return LengthPolynomial.from_coefficients(_shift_coefficients(from_one, -1))
 
 
-def _signed(factor: int, power: int) -> str:
+def _format_term(factor: int, power: int) -> str:
     raised = {0: "", 1: "n"}.get(power, f"n^{power}")
     return {1: f"+{raised}", -1: f"-{raised}"}.get(factor, f"{factor:+}{raised}") if power else f"{factor:+}"

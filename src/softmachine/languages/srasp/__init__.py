@@ -1,15 +1,15 @@
 """S-RASP and its fragment without integers, B-RASP: programs, parser, printer, interpreter and normal form."""
 
-from softmachine.languages.srasp.inference import Equality
+from softmachine.languages.srasp.inference import IntegerEquality
 from softmachine.languages.srasp.interpreter import accepts, evaluate, run
-from softmachine.languages.srasp.operations import Lookup, Sum, normalise, operations
+from softmachine.languages.srasp.operations import AttentionStep, PrefixSumStep, list_operations, normalise
 from softmachine.languages.srasp.parser import parse, to_text
-from softmachine.languages.srasp.predicate_split import Product, split
-from softmachine.languages.srasp.program import Definition, Program
-from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Kind, Type
+from softmachine.languages.srasp.predicate_split import PredicateProduct, split_predicate
+from softmachine.languages.srasp.program import Definition, SraspProgram
+from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Type, ValueKind
 
 __all__ = [
-    "Program", "Definition", "Kind", "Type", "BOOLEAN", "INTEGER",
-    "parse", "to_text", "accepts", "evaluate", "run",
-    "Equality", "Lookup", "Product", "Sum", "normalise", "operations", "split",
+    "SraspProgram", "Definition", "ValueKind", "Type", "BOOLEAN", "INTEGER", "parse", "to_text", "accepts",
+    "evaluate", "run", "IntegerEquality", "AttentionStep", "PredicateProduct", "PrefixSumStep", "normalise",
+    "list_operations", "split_predicate",
 ]  # fmt: skip

@@ -17,13 +17,13 @@ from typing import Any, Literal, TypeAlias, cast
 
 from softmachine.languages.linear import Relation
 from softmachine.languages.text.statements import quote
-from softmachine.support.errors import Place
+from softmachine.support.errors import SourceLocation
 
 Index: TypeAlias = Literal["i", "j"]
 Value: TypeAlias = bool | int | str
 
 
-class Choice(StrEnum):
+class AttentionChoice(StrEnum):
     """Which of the matching positions an attention selects."""
 
     LEFTMOST = "leftmost"
@@ -39,7 +39,7 @@ class Mask(StrEnum):
     AFTER = "j > i"
     FROM = "j >= i"
 
-    def positions(self, i: int, length: int) -> range:
+    def visible_positions(self, i: int, length: int) -> range:
         """The positions j visible at i, from 0, in a word of this length."""
         start = {Mask.AFTER: i + 1, Mask.FROM: i}.get(self, 0)
         stop = {Mask.BEFORE: i, Mask.UP_TO: i + 1}.get(self, length)
@@ -47,17 +47,17 @@ class Mask(StrEnum):
 
 
 @dataclass(frozen=True)
-class Node:
+class ExpressionNode:
     """Base class of expressions: the place in the source, which is ignored by comparisons."""
 
-    place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __str__(self) -> str:
-        return show(cast(Expression, self))
+        return format_expression(cast(Expression, self))
 
 
 @dataclass(frozen=True)
-class Vector(Node):
+class VectorRead(ExpressionNode):
     """``v(i)``: a read of an earlier vector, or of the built-in ``in(i)`` and ``pos(i)``."""
 
     name: str
@@ -65,49 +65,49 @@ class Vector(Node):
 
 
 @dataclass(frozen=True)
-class Symbol(Node):
+class SymbolLiteral(ExpressionNode):
     """``'x'``."""
 
     value: str
 
 
 @dataclass(frozen=True)
-class Integer(Node):
+class IntegerLiteral(ExpressionNode):
     """``-3``."""
 
     value: int
 
 
 @dataclass(frozen=True)
-class Truth(Node):
+class BooleanLiteral(ExpressionNode):
     """``true`` or ``false``."""
 
     value: bool
 
 
 @dataclass(frozen=True)
-class Not(Node):
+class Not(ExpressionNode):
     """``not p``."""
 
     operand: Expression
 
 
 @dataclass(frozen=True)
-class And(Node):
+class And(ExpressionNode):
     """``p and q and …``: two or more parts."""
 
     parts: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
-class Or(Node):
+class Or(ExpressionNode):
     """``p or q or …``: two or more parts."""
 
     parts: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
-class Compare(Node):
+class Compare(ExpressionNode):
     """``x <= y`` for integers; ``x = y`` and ``x != y`` also for symbols and for Booleans."""
 
     relation: Relation
@@ -116,7 +116,7 @@ class Compare(Node):
 
 
 @dataclass(frozen=True)
-class Member(Node):
+class Member(ExpressionNode):
     """``x in {'a', 'b'}``."""
 
     operand: Expression
@@ -124,7 +124,7 @@ class Member(Node):
 
 
 @dataclass(frozen=True)
-class Conditional(Node):
+class Conditional(ExpressionNode):
     """``x if p else y``."""
 
     condition: Expression
@@ -133,7 +133,7 @@ class Conditional(Node):
 
 
 @dataclass(frozen=True)
-class Add(Node):
+class Add(ExpressionNode):
     """``x + y``."""
 
     left: Expression
@@ -141,7 +141,7 @@ class Add(Node):
 
 
 @dataclass(frozen=True)
-class Subtract(Node):
+class Subtract(ExpressionNode):
     """``x - y``; ``-y`` is 0 - y."""
 
     left: Expression
@@ -149,21 +149,21 @@ class Subtract(Node):
 
 
 @dataclass(frozen=True)
-class PrefixSum(Node):
+class PrefixSum(ExpressionNode):
     """``psum j : x(j)``: the sum of an integer over all j <= i."""
 
     term: Expression
 
 
 @dataclass(frozen=True)
-class Attention(Node):
+class Attention(ExpressionNode):
     """``rightmost j < i where PREDICATE : VALUE else DEFAULT``.
 
     Selects the rightmost (leftmost) position j that the mask allows and where the predicate holds. The result is the
     value there, or the default at i if there is no such position.
     """
 
-    choice: Choice
+    choice: AttentionChoice
     mask: Mask
     predicate: Expression
     value: Expression
@@ -171,7 +171,7 @@ class Attention(Node):
 
 
 Expression: TypeAlias = (
-    Vector | Symbol | Integer | Truth | Not | And | Or | Compare | Member | Conditional
+    VectorRead | SymbolLiteral | IntegerLiteral | BooleanLiteral | Not | And | Or | Compare | Member | Conditional
     | Add | Subtract | PrefixSum | Attention
 )  # fmt: skip
 
@@ -181,17 +181,17 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     if isinstance(expression, And | Or):
         return expression.parts
     values = (getattr(expression, entry.name) for entry in fields(expression))
-    return cast(tuple[Expression, ...], tuple(value for value in values if isinstance(value, Node)))
+    return cast(tuple[Expression, ...], tuple(value for value in values if isinstance(value, ExpressionNode)))
 
 
-def rebuild(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+def map_children(expression: Expression, function: Callable[[Expression], Expression]) -> Expression:
     """Rebuild an expression with a function applied to its immediate subexpressions."""
     if isinstance(expression, And | Or):
-        return replace(expression, parts=tuple(change(part) for part in expression.parts))
+        return replace(expression, parts=tuple(function(part) for part in expression.parts))
     changed = {
-        entry.name: change(cast(Expression, value))
+        entry.name: function(cast(Expression, value))
         for entry in fields(expression)
-        if isinstance(value := getattr(expression, entry.name), Node)
+        if isinstance(value := getattr(expression, entry.name), ExpressionNode)
     }
     return cast(Expression, replace(cast(Any, expression), **changed)) if changed else expression
 
@@ -205,7 +205,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
         left.extend(reversed(children(current)))
 
 
-def depth(expression: Expression) -> int:
+def tree_depth(expression: Expression) -> int:
     """Depth of the expression tree; 1 for a leaf."""
     deepest = 0
     left = [(expression, 1)]
@@ -216,76 +216,79 @@ def depth(expression: Expression) -> int:
     return deepest
 
 
-def indices(expression: Expression) -> frozenset[Index]:
+def free_indices(expression: Expression) -> frozenset[Index]:
     """The positions that an expression depends on. An operation binds its own j and depends on i alone."""
     if isinstance(expression, PrefixSum | Attention):
         return frozenset({"i"})
-    if isinstance(expression, Vector):
+    if isinstance(expression, VectorRead):
         return frozenset({expression.at})
-    return frozenset[Index]().union(*(indices(child) for child in children(expression)))
+    return frozenset[Index]().union(*(free_indices(child) for child in children(expression)))
 
 
-def at_i(expression: Expression) -> Expression:
+def move_to_i(expression: Expression) -> Expression:
     """The same expression with every read at j replaced by a read at i."""
     if isinstance(expression, PrefixSum | Attention):
         return expression
-    if isinstance(expression, Vector):
+    if isinstance(expression, VectorRead):
         return replace(expression, at="i")
-    return rebuild(expression, at_i)
+    return map_children(expression, move_to_i)
 
 
 # Precedence levels; an operand that binds more loosely than its context demands is put in parentheses.
 WHOLE, OR, AND, NOT, COMPARISON, SUM, UNIT = range(7)
 
 
-def show(expression: Expression, demanded: int = WHOLE) -> str:
+def format_expression(expression: Expression, level: int = WHOLE) -> str:
     """Format an expression, in parentheses if it binds more loosely than demanded."""
-    text, binding = _show(expression)
-    return f"({text})" if binding < demanded else text
+    text, binding = _format_node(expression)
+    return f"({text})" if binding < level else text
 
 
-def _show(expression: Expression) -> tuple[str, int]:
+def _format_node(expression: Expression) -> tuple[str, int]:
     match expression:
-        case Vector(name=name, at=at):
+        case VectorRead(name=name, at=at):
             return f"{name}({at})", UNIT
-        case Symbol(value=symbol):
+        case SymbolLiteral(value=symbol):
             return quote(symbol), UNIT
-        case Integer(value=number):
+        case IntegerLiteral(value=number):
             return str(number), UNIT
-        case Truth(value=value):
+        case BooleanLiteral(value=value):
             return "true" if value else "false", UNIT
         case Not(operand=Member() as member):
-            return f"{show(member.operand, SUM)} not in {_set(member.symbols)}", COMPARISON
+            return f"{format_expression(member.operand, SUM)} not in {_format_set(member.symbols)}", COMPARISON
         case Not(operand=operand):
-            return f"not {show(operand, NOT)}", NOT
+            return f"not {format_expression(operand, NOT)}", NOT
         case And(parts=parts):
-            return " and ".join(show(part, NOT) for part in parts), AND
+            return " and ".join(format_expression(part, NOT) for part in parts), AND
         case Or(parts=parts):
-            return " or ".join(show(part, AND) for part in parts), OR
+            return " or ".join(format_expression(part, AND) for part in parts), OR
         case Compare(relation=relation, left=left, right=right):
-            return f"{show(left, SUM)} {relation} {show(right, SUM)}", COMPARISON
+            return f"{format_expression(left, SUM)} {relation} {format_expression(right, SUM)}", COMPARISON
         case Member(operand=operand, symbols=symbols):
-            return f"{show(operand, SUM)} in {_set(symbols)}", COMPARISON
+            return f"{format_expression(operand, SUM)} in {_format_set(symbols)}", COMPARISON
         case Add(left=left, right=right):
-            return f"{show(left, SUM)} + {show(right, UNIT)}", SUM
+            return f"{format_expression(left, SUM)} + {format_expression(right, UNIT)}", SUM
         # -5 is parsed as a constant, so 0 - 5 must be printed in full.
-        case Subtract(Integer(0), right) if not (isinstance(right, Integer) and right.value > 0):
-            return f"-{show(right, UNIT)}", UNIT
+        case Subtract(IntegerLiteral(0), right) if not (isinstance(right, IntegerLiteral) and right.value > 0):
+            return f"-{format_expression(right, UNIT)}", UNIT
         case Subtract(left=left, right=right):
-            return f"{show(left, SUM)} - {show(right, UNIT)}", SUM
+            return f"{format_expression(left, SUM)} - {format_expression(right, UNIT)}", SUM
         case Conditional(condition=condition, then=then, otherwise=otherwise):
-            return f"{show(then, OR)} if {show(condition, OR)} else {show(otherwise)}", WHOLE
+            chosen, when = format_expression(then, OR), format_expression(condition, OR)
+            return f"{chosen} if {when} else {format_expression(otherwise)}", WHOLE
         case PrefixSum(term=term):
-            return f"psum j : {show(term, OR)}", WHOLE
+            return f"psum j : {format_expression(term, OR)}", WHOLE
         case Attention():
-            return _attention(expression), WHOLE
+            return _format_attention(expression), WHOLE
 
 
-def _attention(attention: Attention) -> str:
-    where = "" if attention.predicate == Truth(True) else f" where {show(attention.predicate, OR)}"
-    value, default = show(attention.value, OR), show(attention.default)
+def _format_attention(attention: Attention) -> str:
+    where = (
+        "" if attention.predicate == BooleanLiteral(True) else f" where {format_expression(attention.predicate, OR)}"
+    )
+    value, default = format_expression(attention.value, OR), format_expression(attention.default)
     return f"{attention.choice} {attention.mask}{where} : {value} else {default}"
 
 
-def _set(symbols: tuple[str, ...]) -> str:
+def _format_set(symbols: tuple[str, ...]) -> str:
     return "{" + ", ".join(quote(symbol) for symbol in symbols) + "}"

@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 from softmachine.languages.srasp import ast as ex
 from softmachine.languages.srasp.ast import Expression, Value
-from softmachine.languages.srasp.program import Program
+from softmachine.languages.srasp.program import SraspProgram
 from softmachine.support.errors import InputError, UsageError
 
-Meaning: TypeAlias = Callable[[int, int], Any]
+Denotation: TypeAlias = Callable[[int, int], Any]
 """Denotation of an expression: its value for positions i and j. Types are checked when a program is constructed."""
 
 
-def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, tuple[Value, ...]]:
+def evaluate(program: SraspProgram, word: str | Iterable[str]) -> dict[str, tuple[Value, ...]]:
     """Compute all vectors of a program on an input, in the order of the definitions.
 
     Raises:
@@ -25,12 +25,12 @@ def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, tuple[Val
     vectors: dict[str, tuple[Value, ...]] = {}
     known = ChainMap[str, tuple[Value, ...]](vectors, {"in": letters, "pos": tuple(range(1, len(letters) + 1))})
     for definition in program.definitions:
-        meaning = meaning_of(definition.body, lambda expression: _meaning_here(expression, len(letters), known))
+        meaning = denotation_of(definition.body, lambda expression: _input_denotation(expression, len(letters), known))
         vectors[definition.name] = tuple(meaning(i, i) for i in range(len(letters)))
     return vectors
 
 
-def run(program: Program, word: str | Iterable[str]) -> tuple[Value, ...]:
+def run(program: SraspProgram, word: str | Iterable[str]) -> tuple[Value, ...]:
     """Compute the output of a program at every position.
 
     Raises:
@@ -39,14 +39,14 @@ def run(program: Program, word: str | Iterable[str]) -> tuple[Value, ...]:
     return evaluate(program, word)[program.output]
 
 
-def accepts(program: Program, word: str | Iterable[str]) -> bool:
+def accepts(program: SraspProgram, word: str | Iterable[str]) -> bool:
     """Whether a program accepts a word: its output at the last position.
 
     Raises:
         UsageError: If the output is not Boolean.
         InputError: If the word is empty, or a symbol of it is not in the alphabet.
     """
-    if not program.decides:
+    if not program.has_verdict:
         raise UsageError(
             f"{program.name!r} has no verdict: its output {program.output!r} is {program.types[program.output]}",
             hint="a program with Boolean output accepts a word if the output is true at the last position",
@@ -59,26 +59,28 @@ def accepts(program: Program, word: str | Iterable[str]) -> bool:
     return bool(values[-1])
 
 
-def _meaning_here(expression: Expression, length: int, vectors: Mapping[str, tuple[Value, ...]]) -> Meaning | None:
+def _input_denotation(
+    expression: Expression, length: int, vectors: Mapping[str, tuple[Value, ...]]
+) -> Denotation | None:
     """The denotation of a read or an operation, which depends on the input; None for other expressions."""
 
-    def inner(part: Expression) -> Meaning:
-        return meaning_of(part, lambda atom: _meaning_here(atom, length, vectors))
+    def inner(part: Expression) -> Denotation:
+        return denotation_of(part, lambda atom: _input_denotation(atom, length, vectors))
 
     match expression:
-        case ex.Vector(name=name, at=at):
+        case ex.VectorRead(name=name, at=at):
             values = vectors[name]
             return (lambda i, _: values[i]) if at == "i" else (lambda _, j: values[j])
         case ex.PrefixSum(term=term):
-            return _prefix_sum(inner(term))
+            return _prefix_sum_denotation(inner(term))
         case ex.Attention():
             parts = inner(expression.predicate), inner(expression.value), inner(expression.default)
-            return _attention(expression, length, *parts)
+            return _attention_denotation(expression, length, *parts)
         case _:
             return None
 
 
-def _prefix_sum(term: Meaning) -> Meaning:
+def _prefix_sum_denotation(term: Denotation) -> Denotation:
     sums: list[int] = []  # at positions 0, 1, …, extended on demand
 
     def meaning(i: int, _: int) -> int:
@@ -89,10 +91,12 @@ def _prefix_sum(term: Meaning) -> Meaning:
     return meaning
 
 
-def _attention(attention: ex.Attention, length: int, predicate: Meaning, value: Meaning, default: Meaning) -> Meaning:
+def _attention_denotation(
+    attention: ex.Attention, length: int, predicate: Denotation, value: Denotation, default: Denotation
+) -> Denotation:
     def meaning(i: int, _: int) -> Value:
-        seen = attention.mask.positions(i, length)
-        for j in seen if attention.choice is ex.Choice.LEFTMOST else reversed(seen):
+        seen = attention.mask.visible_positions(i, length)
+        for j in seen if attention.choice is ex.AttentionChoice.LEFTMOST else reversed(seen):
             if predicate(i, j):
                 chosen: Value = value(i, j)
                 return chosen
@@ -102,7 +106,7 @@ def _attention(attention: ex.Attention, length: int, predicate: Meaning, value: 
     return meaning
 
 
-def meaning_of(expression: Expression, atom: Callable[[Expression], Meaning | None]) -> Meaning:
+def denotation_of(expression: Expression, atom: Callable[[Expression], Denotation | None]) -> Denotation:
     """The denotation of an expression, given those of its atoms.
 
     Args:
@@ -113,11 +117,11 @@ def meaning_of(expression: Expression, atom: Callable[[Expression], Meaning | No
     if given is not None:
         return given
 
-    def inner(part: Expression) -> Meaning:
-        return meaning_of(part, atom)
+    def inner(part: Expression) -> Denotation:
+        return denotation_of(part, atom)
 
     match expression:
-        case ex.Symbol(value=constant) | ex.Integer(value=constant) | ex.Truth(value=constant):
+        case ex.SymbolLiteral(value=constant) | ex.IntegerLiteral(value=constant) | ex.BooleanLiteral(value=constant):
             return lambda _i, _j: constant
         case ex.Not(operand=operand):
             negated = inner(operand)
@@ -129,7 +133,7 @@ def meaning_of(expression: Expression, atom: Callable[[Expression], Meaning | No
             joined = [inner(part) for part in parts]
             return lambda i, j: any(part(i, j) for part in joined)
         case ex.Compare(relation=relation, left=left, right=right):
-            compare, one, other = relation.meaning, inner(left), inner(right)
+            compare, one, other = relation.comparison, inner(left), inner(right)
             return lambda i, j: compare(one(i, j), other(i, j))
         case ex.Member(operand=operand, symbols=symbols):
             member = inner(operand)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from softmachine.languages.srasp.ast import Attention, Expression, PrefixSum, Vector, at_i, rebuild, walk
-from softmachine.languages.srasp.predicate_split import Product, split
-from softmachine.languages.srasp.program import Definition, Program
+from softmachine.languages.srasp.ast import Attention, Expression, PrefixSum, VectorRead, map_children, move_to_i, walk
+from softmachine.languages.srasp.predicate_split import PredicateProduct, split_predicate
+from softmachine.languages.srasp.program import Definition, SraspProgram
 
 
 @dataclass(frozen=True)
-class Sum:
+class PrefixSumStep:
     """A prefix sum.
 
     Args:
@@ -25,7 +25,7 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class Lookup:
+class AttentionStep:
     """An attention operation.
 
     Args:
@@ -37,14 +37,14 @@ class Lookup:
 
     name: str
     attention: Attention
-    products: tuple[Product, ...]
-    reads: tuple[Vector, ...]
+    products: tuple[PredicateProduct, ...]
+    read_vectors: tuple[VectorRead, ...]
 
 
-Step: TypeAlias = Sum | Lookup
+Step: TypeAlias = PrefixSumStep | AttentionStep
 
 
-def operations(program: Program) -> tuple[Step, ...]:
+def list_operations(program: SraspProgram) -> tuple[Step, ...]:
     """The operations of the normal form of a program (see ``normalise``), in order.
 
     Raises:
@@ -52,45 +52,45 @@ def operations(program: Program) -> tuple[Step, ...]:
     """
     flat = normalise(program)
     return tuple(
-        Sum(definition.name, at_i(body.term))
+        PrefixSumStep(definition.name, move_to_i(body.term))
         if isinstance(body, PrefixSum)
-        else Lookup(definition.name, body, split(flat, body.predicate), _reads_at_j(body.value))
+        else AttentionStep(definition.name, body, split_predicate(flat, body.predicate), _find_reads_at_j(body.value))
         for definition in flat.definitions
         if isinstance(body := definition.body, PrefixSum | Attention)
     )
 
 
-def normalise(program: Program) -> Program:
+def normalise(program: SraspProgram) -> SraspProgram:
     """Convert a program to normal form: each definition is either position-wise or a single operation.
 
     Operations inside expressions become separate vectors, defined before the one that contains them.
     """
-    hoisting = _Hoisting({definition.name for definition in program.definitions})
+    hoisting = _Hoister({definition.name for definition in program.definitions})
     definitions = tuple(entry for definition in program.definitions for entry in hoisting.flatten(definition))
     return program if definitions == program.definitions else replace(program, definitions=definitions)
 
 
-class _Hoisting:
+class _Hoister:
     """Moves operations out of expressions into definitions with new names."""
 
-    def __init__(self, taken: set[str]) -> None:
-        self.taken = taken
+    def __init__(self, used: set[str]) -> None:
+        self.taken = used
         self.hoisted: list[Definition] = []
 
     def flatten(self, definition: Definition) -> Iterator[Definition]:
         """The definitions that replace a definition; it comes last itself."""
         self.hoisted = []
-        body = rebuild(definition.body, lambda part: self._hoist(part, definition))
+        body = map_children(definition.body, lambda part: self._hoist(part, definition))
         yield from self.hoisted
         yield replace(definition, body=body)
 
     def _hoist(self, expression: Expression, definition: Definition) -> Expression:
-        inner = rebuild(expression, lambda part: self._hoist(part, definition))
+        inner = map_children(expression, lambda part: self._hoist(part, definition))
         if not isinstance(inner, PrefixSum | Attention):
             return inner
         name = self._fresh(definition.name)
         self.hoisted.append(Definition(name, inner, definition.place))
-        return Vector(name, "i", place=expression.place)
+        return VectorRead(name, "i", place=expression.place)
 
     def _fresh(self, name: str) -> str:
         number = 1
@@ -100,6 +100,6 @@ class _Hoisting:
         return f"{name}_{number}"
 
 
-def _reads_at_j(value: Expression) -> tuple[Vector, ...]:
-    reads = (part for part in walk(value) if isinstance(part, Vector) and part.at == "j")
+def _find_reads_at_j(value: Expression) -> tuple[VectorRead, ...]:
+    reads = (part for part in walk(value) if isinstance(part, VectorRead) and part.at == "j")
     return tuple(dict.fromkeys(reads))

@@ -24,24 +24,32 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from softmachine.languages.linear import Relation
-from softmachine.languages.source import LARGEST_SOURCE, check_size, name_of
+from softmachine.languages.source import MAX_SOURCE_LENGTH, check_source_length, default_name
 from softmachine.languages.srasp import ast as ex
 from softmachine.languages.srasp.ast import Expression
 from softmachine.languages.srasp.printer import to_text
-from softmachine.languages.srasp.program import Definition, Program
-from softmachine.languages.text.diagnostics import Case, Explainer, Mistake, Problem, Stuck, place_of, refuse
-from softmachine.languages.text.grammar import parser
+from softmachine.languages.srasp.program import Definition, SraspProgram
+from softmachine.languages.text.diagnostics import (
+    DiagnosticRule,
+    DiagnosticRules,
+    ParserState,
+    Problem,
+    SyntaxDiagnostic,
+    line_and_column,
+    raise_syntax_errors,
+)
+from softmachine.languages.text.grammar import load_parser
 from softmachine.languages.text.statements import (
     QUOTED_OR_HASH,
     WORD,
     Statement,
-    StatementReader,
+    StatementParser,
     split_lines,
-    statements,
+    split_statements,
+    strip_comment,
     unquote,
-    up_to_comment,
 )
-from softmachine.support.errors import Place
+from softmachine.support.errors import SourceLocation
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -49,10 +57,10 @@ if TYPE_CHECKING:
 __all__ = ["parse", "to_text"]
 
 
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 
 
-class Builder:
+class SraspAstBuilder:
     """Converts a parse tree to a definition. The methods are named after the rules in grammar.lark.
 
     Args:
@@ -73,8 +81,8 @@ class Builder:
             made[id(part)] = getattr(self, part.data)(*entries)
         return cast(Definition, made[id(tree)])
 
-    def _place(self, token: Token) -> Place:
-        return Place(self.source, self.line + (token.line or 1) - 1, token.column)
+    def _place(self, token: Token) -> SourceLocation:
+        return SourceLocation(self.source, self.line + (token.line or 1) - 1, token.column)
 
     def start(self, name: Token, body: Expression) -> Definition:
         """``x(i) = …``."""
@@ -92,12 +100,12 @@ class Builder:
         """``rightmost j < i where p : x else y``, where the mask and the predicate are optional."""
         mask = rest[0] if isinstance(rest[0], ex.Mask) else ex.Mask.NONE
         parts = [part for part in rest if not isinstance(part, ex.Mask)]
-        predicate, value, default = [ex.Truth(True), *parts][-3:]
-        return ex.Attention(ex.Choice(str(choice)), mask, predicate, value, default, place=self._place(choice))
+        predicate, value, default = [ex.BooleanLiteral(True), *parts][-3:]
+        return ex.Attention(ex.AttentionChoice(str(choice)), mask, predicate, value, default, place=self._place(choice))
 
     def mask(self, sign: Token) -> ex.Mask:
         """``< i``, ``<= i``, ``> i`` or ``>= i``."""
-        return ex.Mask(f"j {Relation.written(sign)} i")
+        return ex.Mask(f"j {Relation.parse(sign)} i")
 
     def or_(self, *parts: Expression) -> Expression:
         """``p or q or …``."""
@@ -113,7 +121,7 @@ class Builder:
 
     def compare(self, left: Expression, sign: Token, right: Expression) -> Expression:
         """``x <= y``."""
-        return ex.Compare(Relation.written(sign), left, right, place=left.place)
+        return ex.Compare(Relation.parse(sign), left, right, place=left.place)
 
     def member(self, operand: Expression, symbols: tuple[str, ...]) -> Expression:
         """``x in {'a', 'b'}``."""
@@ -134,75 +142,79 @@ class Builder:
     def negative(self, sign: Token, operand: Expression) -> Expression:
         """``-x``."""
         place = self._place(sign)
-        if isinstance(operand, ex.Integer) and operand.value > 0:
-            return ex.Integer(-operand.value, place=place)
-        return ex.Subtract(ex.Integer(0, place=place), operand, place=place)
+        if isinstance(operand, ex.IntegerLiteral) and operand.value > 0:
+            return ex.IntegerLiteral(-operand.value, place=place)
+        return ex.Subtract(ex.IntegerLiteral(0, place=place), operand, place=place)
 
     def vector(self, name: Token, at: Token) -> Expression:
         """``x(i)``, ``in(i)`` or ``pos(i)``."""
-        return ex.Vector(str(name), cast(ex.Index, str(at)), place=self._place(name))
+        return ex.VectorRead(str(name), cast(ex.Index, str(at)), place=self._place(name))
 
-    def symbol(self, quoted: Token) -> ex.Symbol:
+    def symbol(self, quoted: Token) -> ex.SymbolLiteral:
         """``'a'``."""
         symbol = unquote(quoted)
         if symbol is None:
             message = r"unknown escape in this symbol; write '\\' for a backslash"
             self.problems.append(Problem(message, self._place(quoted)))
-        return ex.Symbol("?" if symbol is None else symbol, place=self._place(quoted))
+        return ex.SymbolLiteral("?" if symbol is None else symbol, place=self._place(quoted))
 
     def integer(self, digits: Token) -> Expression:
         """``3``."""
-        if len(digits) > MOST_DIGITS:
+        if len(digits) > MAX_DIGITS:
             self.problems.append(Problem(f"integer with {len(digits):,} digits is too large", self._place(digits)))
-        return ex.Integer(int(digits[:MOST_DIGITS]), place=self._place(digits))
+        return ex.IntegerLiteral(int(digits[:MAX_DIGITS]), place=self._place(digits))
 
     def truth(self, word: Token) -> Expression:
         """``true`` or ``false``."""
-        return ex.Truth(word.type == "TRUE", place=self._place(word))
+        return ex.BooleanLiteral(word.type == "TRUE", place=self._place(word))
 
 
-READ = re.compile(r"\w\s*\(\s*[ij]\s*$")
-ELSEWHERE = "vectors can be read at i or j only; select the position before i by 'rightmost j < i'"
+VECTOR_READ = re.compile(r"\w\s*\(\s*[ij]\s*$")
+INDEX_HINT = "vectors can be read at i or j only; select the position before i by 'rightmost j < i'"
 
 
-def _word_of_the_language(stuck: Stuck) -> Mistake | None:
-    if stuck.accepts != {"NAME"} or not stuck.token.isalpha():
+def _keyword_as_name(stuck: ParserState) -> SyntaxDiagnostic | None:
+    if stuck.accepted != {"NAME"} or not stuck.token.isalpha():
         return None
     message = f"{str(stuck.token)!r} is a keyword; rename the vector"
-    return Mistake(message, *place_of(stuck.token))
+    return SyntaxDiagnostic(message, *line_and_column(stuck.token))
 
 
-explain = Explainer(
-    whole="the definition",
-    first=_word_of_the_language,
-    quote=("unterminated quote", "write a symbol as 'a'"),
-    character="unexpected character {}",
-    only={
+explain = DiagnosticRules(
+    construct="the definition",
+    first_check=_keyword_as_name,
+    unterminated_quote=("unterminated quote", "write a symbol as 'a'"),
+    unknown_character="unexpected character {}",
+    exact_messages={
         "LPAR": "write a vector with its position, as in depth(i)",
         "I J": "expected 'i' or 'j'",
         "NAME": "write a definition as in depth(i) = …",
     },
-    kinds={"NAME INTEGER QUOTED LPAR": "an expression", "PLUS MINUS": "an operator", "QUOTED": "a symbol such as 'a'"},
-    covered={
+    categories={
+        "NAME INTEGER QUOTED LPAR": "an expression",
+        "PLUS MINUS": "an operator",
+        "QUOTED": "a symbol such as 'a'",
+    },
+    subsumed={
         "an expression": "IN",
         "an operator": "AND OR IN EQUAL SAME UNEQUAL LESS AT_MOST GREATER AT_LEAST",
     },
-    spelled={
+    terminal_names={
         "UNEQUAL": "'!='", "RPAR": "')'", "COMMA": "','", "COLON": "':'", "LESS": "'<'", "AT_MOST": "'<='",
         "EQUAL": "'='", "SAME": "'=='", "GREATER": "'>'", "AT_LEAST": "'>='", "AND": "'and'", "ELSE": "'else'",
         "I": "'i'", "IF": "'if'", "IN": "'in'", "J": "'j'", "OR": "'or'", "WHERE": "'where'", "LBRACE": "'{'",
         "RBRACE": "'}'", "$END": "the end of the definition",
     },
-    cases=(
-        Case("PLUS MINUS", "RPAR", ELSEWHERE, after=READ),
-        Case(
+    rules=(
+        DiagnosticRule("PLUS MINUS", "RPAR", INDEX_HINT, preceded_by=VECTOR_READ),
+        DiagnosticRule(
             "EQUAL SAME UNEQUAL LESS AT_MOST GREATER AT_LEAST",
             "AND",
             "a comparison has two sides; join comparisons with 'and'",
         ),
     ),
-    longest=LARGEST_SOURCE,
-    continued=" (a more deeply indented line continues the previous one)",
+    max_token_length=MAX_SOURCE_LENGTH,
+    continuation_note=" (a more deeply indented line continues the previous one)",
 )  # fmt: skip
 
 
@@ -212,21 +224,21 @@ OUTPUT = re.compile(r"[ \t]*output[ \t]")
 DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
 
 
-def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> SraspProgram:
     """Parse a program; all errors are reported at once."""
-    check_size(text, source, "a program may have")
+    check_source_length(text, source, "a program may have")
     lines = split_lines(text)
-    reader = _Reader(source)
-    found = statements(lines, keyword=_keyword, without_comment=_without_comment, separate=_follows_header)
+    reader = _Parser(source)
+    found = split_statements(lines, keyword_of=_keyword, strip_comment=_strip_comment, starts_statement=_ends_header)
     for statement in found:
-        reader.read(statement)
-    refuse(reader.problems, lines)
-    return Program(
-        name=name or reader.name or name_of(source) or "program",
+        reader.parse_statement(statement)
+    raise_syntax_errors(reader.problems, lines)
+    return SraspProgram(
+        name=name or reader.name or default_name(source) or "program",
         alphabet=tuple(reader.alphabet),
         definitions=tuple(reader.definitions),
         output=reader.output,
-        place=Place(source),
+        place=SourceLocation(source),
         output_place=reader.output_place,
         lines=lines,
     )
@@ -236,16 +248,16 @@ def _keyword(line: str) -> str:
     return Statement(line, 1).keyword
 
 
-def _follows_header(line: str, keyword: str) -> bool:
+def _ends_header(line: str, keyword: str) -> bool:
     return keyword in HEADERS and bool(DEFINITION.match(line) or OUTPUT.match(line))
 
 
-def _without_comment(line: str, keyword: str) -> str:
+def _strip_comment(line: str, keyword: str) -> str:
     of_alphabet = keyword == "alphabet"
-    return up_to_comment(line, WORD if of_alphabet else QUOTED_OR_HASH, apart=of_alphabet)
+    return strip_comment(line, WORD if of_alphabet else QUOTED_OR_HASH, needs_gap=of_alphabet)
 
 
-class _Reader(StatementReader):
+class _Parser(StatementParser):
     """Parser state: the parts of the program."""
 
     def __init__(self, source: str) -> None:
@@ -254,35 +266,35 @@ class _Reader(StatementReader):
         self.alphabet: list[str] = []
         self.definitions: list[Definition] = []
         self.output = ""
-        self.output_place: Place | None = None
+        self.output_place: SourceLocation | None = None
 
-    def read(self, statement: Statement) -> None:
+    def parse_statement(self, statement: Statement) -> None:
         keyword = statement.keyword
         if keyword not in HEADERS or HEADER_AS_NAME.match(statement.text):
-            self._definition(statement)
+            self._parse_definition(statement)
             return
-        found = self.header(statement)
+        found = self.parse_header(statement)
         if not found:
             return
         first, *words = found
         if keyword == "alphabet":
-            self.alphabet = [self.plain(word) for word in words]
+            self.alphabet = [self.unquote_word(word) for word in words]
         elif len(words) != 1:
             what = "the output vector" if keyword == "output" else "the name of the program"
             self.report(f"expected one name after {keyword!r}: {what}", first.line, first.column)
         elif keyword == "program":
-            self.name = self.plain(words[0])
+            self.name = self.unquote_word(words[0])
         else:
-            self.output, self.output_place = words[0].text, Place(self.source, words[0].line, words[0].column)
+            self.output, self.output_place = words[0].text, SourceLocation(self.source, words[0].line, words[0].column)
 
-    def _definition(self, statement: Statement) -> None:
+    def _parse_definition(self, statement: Statement) -> None:
         from lark.exceptions import UnexpectedInput
 
         try:
-            tree = parser("srasp").parse(statement.text)
+            tree = load_parser("srasp").parse(statement.text)
         except UnexpectedInput as error:
-            self.unreadable(statement, partial(explain, error, statement.text))
+            self.report_parser_error(statement, partial(explain, error, statement.text))
             return
-        builder = Builder(self.source, statement.line)
+        builder = SraspAstBuilder(self.source, statement.line)
         self.definitions.append(builder.build(tree))
         self.problems += builder.problems

@@ -19,17 +19,17 @@ from typing import TypeAlias, TypeGuard
 
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import ast as ex
-from softmachine.languages.srasp.ast import Compare, Expression, Value, children, indices, show
-from softmachine.languages.srasp.inference import Equality, separate
-from softmachine.languages.srasp.interpreter import Meaning, meaning_of
-from softmachine.languages.srasp.program import Program
+from softmachine.languages.srasp.ast import Compare, Expression, Value, children, format_expression, free_indices
+from softmachine.languages.srasp.inference import IntegerEquality, separate_positions
+from softmachine.languages.srasp.interpreter import Denotation, denotation_of
+from softmachine.languages.srasp.program import SraspProgram
 from softmachine.support.errors import ConstructionError
 
-MOST_CASES = 1 << 12
+MAX_CASES = 1 << 12
 
 
 @dataclass(frozen=True)
-class Side:
+class PositionCases:
     """Expressions with finitely many values at one position, and their possible combinations of values.
 
     Args:
@@ -43,19 +43,19 @@ class Side:
     cases: tuple[tuple[Value, ...], ...]
 
     @classmethod
-    def of(cls, program: Program, atoms: tuple[Expression, ...]) -> Side:
+    def enumerate(cls, program: SraspProgram, atoms: tuple[Expression, ...]) -> PositionCases:
         """Compute the cases of expressions over the vectors of a program, which all depend on the same position.
 
         Raises:
             ConstructionError: If there are too many cases.
         """
         values = tuple(program.type_of(atom).values for atom in atoms)
-        cases = _possible(program, atoms)
-        if cases is None and prod(map(len, values)) <= MOST_CASES:
+        cases = _enumerate_cases(program, atoms)
+        if cases is None and prod(map(len, values)) <= MAX_CASES:
             cases = tuple(product(*values))
         if cases is None:
             raise ConstructionError(
-                f"{' and '.join(show(atom) for atom in atoms)} together have too many values to enumerate",
+                f"{' and '.join(format_expression(atom) for atom in atoms)} together have too many values to enumerate",
                 hint="define the relevant information as a separate vector",
             )
         return cls(atoms, values, cases)
@@ -65,18 +65,18 @@ class Side:
         number = self.atoms.index(atom)
         return [case[number] for case in self.cases]
 
-    def condition(self, numbers: list[int]) -> Expression:
+    def select_cases(self, indices: list[int]) -> Expression:
         """Build an expression that is true in the cases with these indices and false in the others."""
-        chosen = set(numbers)
+        chosen = set(indices)
         verdicts = {case: number in chosen for number, case in enumerate(self.cases)}
         return self._decide(tuple(range(len(self.atoms))), verdicts)
 
     def _decide(self, left: tuple[int, ...], verdicts: dict[tuple[Value, ...], bool]) -> Expression:
         """Build a decision tree for the verdicts of cases from the atoms with these indices."""
         if len(set(verdicts.values())) < 2:
-            return ex.Truth(any(verdicts.values()))
+            return ex.BooleanLiteral(any(verdicts.values()))
         # An atom that determines the verdict comes first.
-        number = next((number for number in left if _settles(number, verdicts)), left[0])
+        number = next((number for number in left if _determines_verdict(number, verdicts)), left[0])
         others = tuple(other for other in left if other != number)
         branches: dict[Expression, list[Value]] = {}
         for value in self.values[number]:
@@ -87,15 +87,15 @@ class Side:
             return next(iter(branches))
         seen = [value for values in branches.values() for value in values]
         parts = [
-            test if branch == ex.Truth(True) else ex.And((test, branch))
+            test if branch == ex.BooleanLiteral(True) else ex.And((test, branch))
             for branch, values in branches.items()
-            if branch != ex.Truth(False)
+            if branch != ex.BooleanLiteral(False)
             for test in [_test(self.atoms[number], values, seen)]
         ]
         return parts[0] if len(parts) == 1 else ex.Or(tuple(parts))
 
 
-def _settles(number: int, verdicts: dict[tuple[Value, ...], bool]) -> bool:
+def _determines_verdict(number: int, verdicts: dict[tuple[Value, ...], bool]) -> bool:
     """Whether the value of the atom with this index determines the verdict."""
     return len({(case[number], verdict) for case, verdict in verdicts.items()}) == len(
         {case[number] for case in verdicts}
@@ -108,18 +108,18 @@ def _test(atom: Expression, values: list[Value], seen: list[Value]) -> Expressio
         return atom if values[0] else ex.Not(atom)
     others = [value for value in seen if value not in values]
     if len(others) < len(values):
-        return ex.Not(_one_of(atom, others))
-    return _one_of(atom, values)
+        return ex.Not(_membership_test(atom, others))
+    return _membership_test(atom, values)
 
 
-def _one_of(atom: Expression, values: list[Value]) -> Expression:
+def _membership_test(atom: Expression, values: list[Value]) -> Expression:
     symbols = tuple(str(value) for value in values)
     if len(symbols) == 1:
-        return ex.Compare(Relation.EQUAL, atom, ex.Symbol(symbols[0]))
+        return ex.Compare(Relation.EQUAL, atom, ex.SymbolLiteral(symbols[0]))
     return ex.Member(atom, symbols)
 
 
-def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Value, ...], ...] | None:
+def _enumerate_cases(program: SraspProgram, atoms: tuple[Expression, ...]) -> tuple[tuple[Value, ...], ...] | None:
     """The combinations for all values of the finite vectors in the atoms; None if there are too many.
 
     Comparisons of integers are treated as independent Boolean variables.
@@ -128,37 +128,37 @@ def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Va
     left = list(reversed(atoms))
     while left:
         current = left.pop()
-        if isinstance(current, ex.Vector) or compares_integers(current, program):
+        if isinstance(current, ex.VectorRead) or is_integer_comparison(current, program):
             variables[current] = program.type_of(current).values
         else:
             left.extend(reversed(children(current)))
-    if prod(map(len, variables.values())) > MOST_CASES:
+    if prod(map(len, variables.values())) > MAX_CASES:
         return None
     valuations = list(product(*variables.values()))
     columns = dict(zip(variables, zip(*valuations, strict=True), strict=True))
 
-    def variable(expression: Expression) -> Meaning | None:
+    def variable(expression: Expression) -> Denotation | None:
         column = columns.get(expression)
         return None if column is None else lambda i, _: column[i]
 
-    meanings = [meaning_of(atom, variable) for atom in atoms]
+    meanings = [denotation_of(atom, variable) for atom in atoms]
     return tuple(dict.fromkeys(tuple(meaning(i, i) for meaning in meanings) for i in range(len(valuations))))
 
 
-def compares_integers(expression: Expression, program: Program) -> TypeGuard[ex.Compare]:
+def is_integer_comparison(expression: Expression, program: SraspProgram) -> TypeGuard[ex.Compare]:
     """Whether an expression over the vectors of a program is a comparison of integers."""
-    return isinstance(expression, ex.Compare) and not program.type_of(expression.left).finite
+    return isinstance(expression, ex.Compare) and not program.type_of(expression.left).is_finite
 
 
-MOST_EQUALITIES = 6
-MOST_PAIRS = 1 << 18
+MAX_EQUALITIES = 6
+MAX_PAIRS = 1 << 18
 
-Table: TypeAlias = frozenset[tuple[int, int]]
+TrueCases: TypeAlias = frozenset[tuple[int, int]]
 """The true cases: pairs of the indices of a case at i and a case at j."""
 
 
 @dataclass(frozen=True)
-class Product:
+class PredicateProduct:
     """A product A(i) · B(j), with equalities of integers that must or must not hold.
 
     Args:
@@ -170,15 +170,19 @@ class Product:
 
     at_i: Expression
     at_j: Expression
-    equal: tuple[Equality, ...] = ()
-    unequal: tuple[Equality, ...] = ()
+    required_equalities: tuple[IntegerEquality, ...] = ()
+    excluded_equalities: tuple[IntegerEquality, ...] = ()
 
     def __str__(self) -> str:
-        factors = [*(self.at_i, self.at_j), *self.equal, *(f"not {equality}" for equality in self.unequal)]
+        factors = [
+            *(self.at_i, self.at_j),
+            *self.required_equalities,
+            *(f"not {equality}" for equality in self.excluded_equalities),
+        ]
         return " · ".join(f"[{factor}]" for factor in factors)
 
 
-def split(program: Program, predicate: Expression) -> tuple[Product, ...]:
+def split_predicate(program: SraspProgram, predicate: Expression) -> tuple[PredicateProduct, ...]:
     """Decompose a predicate over the vectors of a program into products that cover each true case exactly once.
 
     Raises:
@@ -190,47 +194,50 @@ def split(program: Program, predicate: Expression) -> tuple[Product, ...]:
 class _Splitter:
     """Splits a predicate into atoms at i, atoms at j, and equations between integers at i and j."""
 
-    def __init__(self, program: Program, predicate: Expression) -> None:
+    def __init__(self, program: SraspProgram, predicate: Expression) -> None:
         self.program = program
         self.predicate = predicate
         self.at_i: dict[Expression, None] = {}
         self.at_j: dict[Expression, None] = {}
-        self.equations: dict[Expression, Equality] = {}
+        self.equations: dict[Expression, IntegerEquality] = {}
         self._collect(predicate)
         self.equalities = tuple(dict.fromkeys(self.equations.values()))
-        self.here, self.there = Side.of(program, tuple(self.at_i)), Side.of(program, tuple(self.at_j))
+        self.here, self.there = (
+            PositionCases.enumerate(program, tuple(self.at_i)),
+            PositionCases.enumerate(program, tuple(self.at_j)),
+        )
         pairs = len(self.here.cases) * len(self.there.cases) * 2 ** len(self.equalities)
-        if pairs > MOST_PAIRS or len(self.equalities) > MOST_EQUALITIES:
+        if pairs > MAX_PAIRS or len(self.equalities) > MAX_EQUALITIES:
             raise ConstructionError(
-                f"the predicate {show(predicate)} has too many cases",
+                f"the predicate {format_expression(predicate)} has too many cases",
                 place=predicate.place,
                 hint="define its parts that depend on i or on j only as separate vectors",
             )
 
     def _collect(self, expression: Expression) -> None:
-        found = indices(expression)
+        found = free_indices(expression)
         if len(found) == 1:
             (self.at_i if "i" in found else self.at_j)[expression] = None
-        elif found and compares_integers(expression, self.program):
-            equality = separate(expression)
+        elif found and is_integer_comparison(expression, self.program):
+            equality = separate_positions(expression)
             assert equality is not None, "checked when the program was constructed"
             self.equations[expression] = equality
         elif found:
             for child in children(expression):
                 self._collect(child)
 
-    def products(self) -> Iterator[Product]:
+    def products(self) -> Iterator[PredicateProduct]:
         """All products, those without equalities of integers first."""
         tables = {
-            holding: self._table(dict(zip(self.equalities, holding, strict=True)))
+            holding: self._true_cases(dict(zip(self.equalities, holding, strict=True)))
             for holding in product((False, True), repeat=len(self.equalities))
         }
-        yield from self._demanding(tables, (), ())
+        yield from self._combine_tables(tables, (), ())
 
-    def _table(self, holding: dict[Equality, bool]) -> Table:
+    def _true_cases(self, holding: dict[IntegerEquality, bool]) -> TrueCases:
         """The true cases of the predicate for these truth values of the equalities."""
 
-        def atom(expression: Expression) -> Meaning | None:
+        def atom(expression: Expression) -> Denotation | None:
             if expression in self.at_i:
                 values_at_i = self.here.values_of(expression)
                 return lambda i, _: values_at_i[i]
@@ -243,13 +250,16 @@ class _Splitter:
                 return lambda _i, _j: truth
             return None
 
-        meaning = meaning_of(self.predicate, atom)
+        meaning = denotation_of(self.predicate, atom)
         pairs = product(range(len(self.here.cases)), range(len(self.there.cases)))
         return frozenset((i, j) for i, j in pairs if meaning(i, j))
 
-    def _demanding(
-        self, tables: dict[tuple[bool, ...], Table], equal: tuple[Equality, ...], unequal: tuple[Equality, ...]
-    ) -> Iterator[Product]:
+    def _combine_tables(
+        self,
+        tables: dict[tuple[bool, ...], TrueCases],
+        equal: tuple[IntegerEquality, ...],
+        unequal: tuple[IntegerEquality, ...],
+    ) -> Iterator[PredicateProduct]:
         """The products of tables indexed by the truth values of the undecided equalities, the first ones."""
         if not any(tables.values()):
             return
@@ -260,27 +270,27 @@ class _Splitter:
         equality = self.equalities[undecided - 1]
         shorter = list(product((False, True), repeat=undecided - 1))
         true, false = ({key: tables[(*key, holds)] for key in shorter} for holds in (True, False))
-        yield from self._demanding({key: true[key] & false[key] for key in shorter}, equal, unequal)
-        yield from self._demanding({key: true[key] - false[key] for key in shorter}, (equality, *equal), unequal)
-        yield from self._demanding({key: false[key] - true[key] for key in shorter}, equal, (equality, *unequal))
+        yield from self._combine_tables({key: true[key] & false[key] for key in shorter}, equal, unequal)
+        yield from self._combine_tables({key: true[key] - false[key] for key in shorter}, (equality, *equal), unequal)
+        yield from self._combine_tables({key: false[key] - true[key] for key in shorter}, equal, (equality, *unequal))
 
     def _rectangles(
-        self, table: Table, equal: tuple[Equality, ...], unequal: tuple[Equality, ...]
-    ) -> Iterator[Product]:
+        self, table: TrueCases, equal: tuple[IntegerEquality, ...], unequal: tuple[IntegerEquality, ...]
+    ) -> Iterator[PredicateProduct]:
         """The products of one table: equal rows merged, or equal columns, whichever gives fewer."""
         height, width = len(self.here.cases), len(self.there.cases)
         rows = [[j for j in range(width) if (i, j) in table] for i in range(height)]
         columns = [[i for i in range(height) if (i, j) in table] for j in range(width)]
-        by_row, by_column = _alike(rows), _alike(columns)
+        by_row, by_column = _group_equal_lines(rows), _group_equal_lines(columns)
         pairs = by_row if len(by_row) <= len(by_column) else [(i, j) for j, i in by_column]
         for at_i, at_j in pairs:
-            yield Product(self.here.condition(at_i), self.there.condition(at_j), equal, unequal)
+            yield PredicateProduct(self.here.select_cases(at_i), self.there.select_cases(at_j), equal, unequal)
 
 
-def _alike(lines: list[list[int]]) -> list[tuple[list[int], list[int]]]:
+def _group_equal_lines(rows: list[list[int]]) -> list[tuple[list[int], list[int]]]:
     """Group the indices of equal lines, each group with the contents of its lines; empty lines are omitted."""
     groups: dict[tuple[int, ...], list[int]] = {}
-    for number, line in enumerate(lines):
+    for number, line in enumerate(rows):
         if line:
             groups.setdefault(tuple(line), []).append(number)
     return [(numbers, list(line)) for line, numbers in groups.items()]

@@ -13,14 +13,14 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.languages.source import OfWords, name_problems
-from softmachine.languages.srasp.ast import Expression, Value, depth
-from softmachine.languages.srasp.inference import Inference, Scope, symbol_problem
-from softmachine.languages.srasp.value_types import Kind, Type
-from softmachine.languages.text.diagnostics import Problem, invalid
-from softmachine.support.errors import Place
+from softmachine.languages.source import WordSource, find_name_problems
+from softmachine.languages.srasp.ast import Expression, Value, tree_depth
+from softmachine.languages.srasp.inference import IndexScope, SraspTypeInference, symbol_problem
+from softmachine.languages.srasp.value_types import Type, ValueKind
+from softmachine.languages.text.diagnostics import Problem, validation_error
+from softmachine.support.errors import SourceLocation
 
-DEEPEST = 100
+MAX_DEPTH = 100
 RESERVED = frozenset(
     {"i", "j", "in", "pos", "psum", "leftmost", "rightmost", "where", "if", "else", "and", "or", "not", "true", "false"}
     | {"program", "alphabet", "output"}
@@ -34,11 +34,11 @@ class Definition:
 
     name: str
     body: Expression
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program(OfWords):
+class SraspProgram(WordSource):
     """An S-RASP program: vectors, each computed at every position from the input and the vectors before it.
 
     The types of the vectors are inferred, and all problems of a program are reported at once.
@@ -59,16 +59,16 @@ class Program(OfWords):
     alphabet: tuple[str, ...]
     definitions: tuple[Definition, ...]
     output: str
-    place: Place | None = field(default=None, compare=False, repr=False)
-    output_place: InitVar[Place | None] = None
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
+    output_place: InitVar[SourceLocation | None] = None
     lines: InitVar[Sequence[str]] = ()
 
-    def __post_init__(self, output_place: Place | None, lines: Sequence[str]) -> None:
-        if problems := list(map(Problem, name_problems((self.name, *self.alphabet)))):
-            raise invalid(f"S-RASP program {self.name!r}", problems, self.place, lines)
-        problems, types = check(self.alphabet, self.definitions, self.output, output_place)
+    def __post_init__(self, output_place: SourceLocation | None, lines: Sequence[str]) -> None:
+        if problems := list(map(Problem, find_name_problems((self.name, *self.alphabet)))):
+            raise validation_error(f"S-RASP program {self.name!r}", problems, self.place, lines)
+        problems, types = find_problems(self.alphabet, self.definitions, self.output, output_place)
         if problems:
-            raise invalid(f"S-RASP program {self.name!r}", problems, self.place, lines)
+            raise validation_error(f"S-RASP program {self.name!r}", problems, self.place, lines)
         # Fills the cached property.
         self.__dict__["types"] = {name: found for name, found in types.items() if found}
 
@@ -87,22 +87,22 @@ class Program(OfWords):
 
     def type_of(self, expression: Expression) -> Type:
         """The type of an expression over the vectors of this program, at i or j."""
-        inference = Inference(self.alphabet, self.types, frozenset())
-        found = inference.infer(expression, Scope.VALUE)
+        inference = SraspTypeInference(self.alphabet, self.types, frozenset())
+        found = inference.infer(expression, IndexScope.VALUE)
         if found is None:
-            raise invalid(f"S-RASP program {self.name!r}", inference.problems, expression.place)
+            raise validation_error(f"S-RASP program {self.name!r}", inference.problems, expression.place)
         return found
 
     @property
-    def decides(self) -> bool:
+    def has_verdict(self) -> bool:
         """Whether the output is Boolean, so that its value at the last position is a verdict."""
-        return self.types[self.output].kind is Kind.BOOLEAN
+        return self.types[self.output].kind is ValueKind.BOOLEAN
 
-    def spell(self, values: Iterable[Value]) -> str:
+    def format_values(self, values: Iterable[Value]) -> str:
         """Format values of the output: single-character symbols concatenated, all other values separated by spaces."""
         written = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
         output = self.types[self.output]
-        joined = output.kind is Kind.SYMBOL and all(len(symbol) == 1 for symbol in output.symbols)
+        joined = output.kind is ValueKind.SYMBOL and all(len(symbol) == 1 for symbol in output.symbols)
         return ("" if joined else " ").join(written)
 
     def __str__(self) -> str:
@@ -115,18 +115,18 @@ class Program(OfWords):
         return program_table(self)
 
 
-def check(
-    alphabet: tuple[str, ...], definitions: tuple[Definition, ...], output: str, output_place: Place | None
+def find_problems(
+    alphabet: tuple[str, ...], definitions: tuple[Definition, ...], output: str, output_place: SourceLocation | None
 ) -> tuple[list[Problem], dict[str, Type | None]]:
     """All problems of a program, and the types of its vectors (None for vectors with problems)."""
     problems = list(_alphabet_problems(alphabet))
     types: dict[str, Type | None] = {}
-    inference = Inference(alphabet, types, frozenset(definition.name for definition in definitions))
+    inference = SraspTypeInference(alphabet, types, frozenset(definition.name for definition in definitions))
     for definition in definitions:
         inference.problems += _name_problems(definition, types)
         found = None
-        if depth(definition.body) > DEEPEST:
-            message = f"{definition.name!r} is nested more than {DEEPEST} deep; define parts of it as vectors"
+        if tree_depth(definition.body) > MAX_DEPTH:
+            message = f"{definition.name!r} is nested more than {MAX_DEPTH} deep; define parts of it as vectors"
             inference.problems.append(Problem(message, definition.place))
         else:
             found = inference.infer(definition.body)
@@ -156,7 +156,7 @@ def _name_problems(definition: Definition, types: Mapping[str, Type | None]) -> 
         yield Problem(f"{name!r} is defined twice; give the second one another name", definition.place)
 
 
-def _output_problems(types: Mapping[str, Type | None], output: str, place: Place | None) -> Iterator[Problem]:
+def _output_problems(types: Mapping[str, Type | None], output: str, place: SourceLocation | None) -> Iterator[Problem]:
     known = " ".join(types) or "there are none"
     if not output:
         yield Problem(

@@ -8,10 +8,10 @@ from enum import StrEnum
 from softmachine.languages.srasp.ast import Value
 from softmachine.languages.text.statements import quote
 
-MOST_SHOWN = 8
+MAX_SHOWN_SYMBOLS = 8
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """Kinds of values; Booleans and symbols have finitely many."""
 
     BOOLEAN = "Boolean"
@@ -28,29 +28,29 @@ class Type:
         symbols: All possible symbols, if the kind is symbol.
     """
 
-    kind: Kind
+    kind: ValueKind
     symbols: tuple[str, ...] = ()
 
     @property
-    def finite(self) -> bool:
+    def is_finite(self) -> bool:
         """Whether the number of values is bounded independently of the input length."""
-        return self.kind is not Kind.INTEGER
+        return self.kind is not ValueKind.INTEGER
 
     @property
     def values(self) -> tuple[Value, ...]:
         """All values of a finite type; empty for integers."""
-        return (False, True) if self.kind is Kind.BOOLEAN else self.symbols
+        return (False, True) if self.kind is ValueKind.BOOLEAN else self.symbols
 
     def union(self, other: Type) -> Type:
         """The union of two types of the same kind."""
         return Type(self.kind, tuple(dict.fromkeys(self.symbols + other.symbols)))
 
     def __str__(self) -> str:
-        if self.kind is not Kind.SYMBOL:
+        if self.kind is not ValueKind.SYMBOL:
             return self.kind.value
-        more = ", …" if len(self.symbols) > MOST_SHOWN else ""
-        return f"symbol ({', '.join(quote(symbol) for symbol in self.symbols[:MOST_SHOWN])}{more})"
+        more = ", …" if len(self.symbols) > MAX_SHOWN_SYMBOLS else ""
+        return f"symbol ({', '.join(quote(symbol) for symbol in self.symbols[:MAX_SHOWN_SYMBOLS])}{more})"
 
 
-BOOLEAN = Type(Kind.BOOLEAN)
-INTEGER = Type(Kind.INTEGER)
+BOOLEAN = Type(ValueKind.BOOLEAN)
+INTEGER = Type(ValueKind.INTEGER)

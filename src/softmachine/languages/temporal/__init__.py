@@ -1,14 +1,14 @@
 """Temporal logic with counting: formulas, parser, printer and semantics."""
 
-from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.linear import LinearExpression, Relation
 from softmachine.languages.temporal.formula import (
     FALSE,
     TRUE,
     Always,
     And,
-    Comparison,
-    Constant,
+    BooleanConstant,
     Count,
+    CountComparison,
     Eventually,
     First,
     Formula,
@@ -19,41 +19,41 @@ from softmachine.languages.temporal.formula import (
     LeftCount,
     Next,
     Not,
+    NumericalPredicate,
     Once,
     Or,
     Position,
-    Predicate,
     Previous,
-    Reading,
     RightCount,
     Since,
     Symbol,
     Until,
+    WitnessSemantics,
     subformulas,
 )
-from softmachine.languages.temporal.interpreter import satisfies, truth
+from softmachine.languages.temporal.interpreter import satisfies, truth_values
 from softmachine.languages.temporal.parser import parse, parse_formula, to_text
 from softmachine.languages.temporal.predicates import predicate
 from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import (
     Fragment,
-    Operator,
+    TemporalOperator,
     conjunction,
-    core,
     disjunction,
-    fragment,
-    operators,
-    symbols,
+    find_fragment,
+    find_symbols,
+    operators_of_node,
+    to_core,
 )
 
 __all__ = [
-    "Formula", "Symbol", "Constant", "TRUE", "FALSE", "First", "Last",
+    "Formula", "Symbol", "BooleanConstant", "TRUE", "FALSE", "First", "Last",
     "Not", "And", "Or", "Implies", "Iff",
-    "Previous", "Next", "Since", "Until", "Reading", "Once", "Historically", "Eventually", "Always",
-    "Comparison", "Relation", "Linear", "Count", "LeftCount", "RightCount",
-    "Predicate", "Position", "predicate",
-    "conjunction", "disjunction", "core", "subformulas", "symbols",
-    "Fragment", "Operator", "fragment", "operators",
+    "Previous", "Next", "Since", "Until", "WitnessSemantics", "Once", "Historically", "Eventually", "Always",
+    "CountComparison", "Relation", "LinearExpression", "Count", "LeftCount", "RightCount",
+    "NumericalPredicate", "Position", "predicate",
+    "conjunction", "disjunction", "to_core", "subformulas", "find_symbols",
+    "Fragment", "TemporalOperator", "find_fragment", "operators_of_node",
     "Specification", "parse", "parse_formula", "to_text",
-    "truth", "satisfies",
+    "truth_values", "satisfies",
 ]  # fmt: skip

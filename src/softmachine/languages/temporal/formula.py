@@ -16,13 +16,13 @@ from enum import StrEnum
 from functools import partial
 from typing import ClassVar, Generic, TypeAlias
 
-from softmachine.languages.linear import LARGEST_NUMBER, Linear, Number, Relation, linear_text
-from softmachine.languages.temporal.predicates import definition_of, depends_on_length
-from softmachine.languages.temporal.printer import ASCII, UNICODE, Level, Writer, symbol_text
+from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation, VariableT, format_linear
+from softmachine.languages.temporal.predicates import depends_on_length, find_definition
+from softmachine.languages.temporal.printer import ASCII, UNICODE, FormulaWriter, Level, format_symbol
 from softmachine.support.errors import InvalidError, UsageError
 
 
-class Reading(StrEnum):
+class WitnessSemantics(StrEnum):
     """Whether the first argument of ``since`` and ``until`` must hold at the witness j, where the second one holds."""
 
     STANDARD = "standard"
@@ -48,9 +48,9 @@ class Formula:
     @property
     def label(self) -> tuple[object, ...]:
         """The constructor arguments that are not formulas."""
-        return tuple(value for value in self._made_of() if not isinstance(value, Formula | tuple))
+        return tuple(value for value in self._constructor_arguments() if not isinstance(value, Formula | tuple))
 
-    def _made_of(self) -> tuple[object, ...]:
+    def _constructor_arguments(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Formula:
 
     def __reduce__(self) -> tuple[type[Formula], tuple[object, ...]]:
         # Hashes of strings differ between processes.
-        return type(self), self._made_of()
+        return type(self), self._constructor_arguments()
 
     def __invert__(self) -> Not:
         return Not(self)
@@ -95,12 +95,12 @@ class Formula:
     def __or__(self, other: Formula) -> Or:
         return Or((*(self.operands if isinstance(self, Or) else (self,)), other))
 
-    def write(self, _writer: Writer) -> tuple[str, Level]:
+    def write(self, _writer: FormulaWriter) -> tuple[str, Level]:
         """The text of the formula, given the texts of its parts, and its precedence level."""
         raise UsageError(f"{type(self).__name__} has no text form")
 
     def __str__(self) -> str:
-        return formula_text(self)
+        return format_formula(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
@@ -117,28 +117,28 @@ class Symbol(Formula):
             raise InvalidError("the formula", [f"{self.symbol!r} is not a symbol; a symbol is a non-empty string"])
         super().__post_init__()
 
-    def write(self, _writer: Writer) -> tuple[str, Level]:
-        return symbol_text(self.symbol), Level.ATOM
+    def write(self, _writer: FormulaWriter) -> tuple[str, Level]:
+        return format_symbol(self.symbol), Level.ATOM
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Constant(Formula):
+class BooleanConstant(Formula):
     """``true`` or ``false``, at every position."""
 
     value: bool
 
-    def write(self, _writer: Writer) -> tuple[str, Level]:
+    def write(self, _writer: FormulaWriter) -> tuple[str, Level]:
         return "true" if self.value else "false", Level.ATOM
 
 
-TRUE, FALSE = Constant(True), Constant(False)
+TRUE, FALSE = BooleanConstant(True), BooleanConstant(False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class First(Formula):
     """``first``: this is position 1."""
 
-    def write(self, _writer: Writer) -> tuple[str, Level]:
+    def write(self, _writer: FormulaWriter) -> tuple[str, Level]:
         return "first", Level.ATOM
 
 
@@ -146,7 +146,7 @@ class First(Formula):
 class Last(Formula):
     """``last``: this is position n."""
 
-    def write(self, _writer: Writer) -> tuple[str, Level]:
+    def write(self, _writer: FormulaWriter) -> tuple[str, Level]:
         return "last", Level.ATOM
 
 
@@ -154,14 +154,14 @@ class Last(Formula):
 class Unary(Formula):
     """An operator on one formula."""
 
-    of: Formula
+    operand: Formula
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        return (self.of,)
+        return (self.operand,)
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        return writer.word(self) + writer.inside(self.of, Level.UNARY), Level.UNARY
+    def write(self, writer: FormulaWriter) -> tuple[str, Level]:
+        return writer.keyword_of(self) + writer.parenthesise(self.operand, Level.UNARY), Level.UNARY
 
 
 class Not(Unary):
@@ -193,7 +193,7 @@ class Always(Unary):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Several(Formula):
+class _Nary(Formula):
     operands: tuple[Formula, ...]
 
     def __post_init__(self) -> None:
@@ -209,18 +209,18 @@ class _Several(Formula):
         return self.operands
 
 
-class And(_Several):
+class And(_Nary):
     """``φ and ψ and …``: conjunction of two or more operands."""
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        return writer.word(self).join(writer.inside(part, Level.SINCE) for part in self.operands), Level.AND
+    def write(self, writer: FormulaWriter) -> tuple[str, Level]:
+        return writer.keyword_of(self).join(writer.parenthesise(part, Level.SINCE) for part in self.operands), Level.AND
 
 
-class Or(_Several):
+class Or(_Nary):
     """``φ or ψ or …``: disjunction of two or more operands."""
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        return writer.word(self).join(writer.inside(part, Level.AND) for part in self.operands), Level.OR
+    def write(self, writer: FormulaWriter) -> tuple[str, Level]:
+        return writer.keyword_of(self).join(writer.parenthesise(part, Level.AND) for part in self.operands), Level.OR
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,34 +236,37 @@ class _Binary(Formula):
 class Implies(_Binary):
     """``φ -> ψ``."""
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        left, right = writer.inside(self.left, Level.OR), writer.inside(self.right, Level.IMPLIES)
-        return left + writer.word(self) + right, Level.IMPLIES
+    def write(self, writer: FormulaWriter) -> tuple[str, Level]:
+        left, right = writer.parenthesise(self.left, Level.OR), writer.parenthesise(self.right, Level.IMPLIES)
+        return left + writer.keyword_of(self) + right, Level.IMPLIES
 
 
 class Iff(_Binary):
     """``φ <-> ψ``."""
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        left, right = writer.inside(self.left, Level.IMPLIES), writer.inside(self.right, Level.IFF)
-        return left + writer.word(self) + right, Level.IFF
+    def write(self, writer: FormulaWriter) -> tuple[str, Level]:
+        left, right = writer.parenthesise(self.left, Level.IMPLIES), writer.parenthesise(self.right, Level.IFF)
+        return left + writer.keyword_of(self) + right, Level.IFF
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Temporal(_Binary):
-    reading: Reading = Reading.STANDARD
+    semantics: WitnessSemantics = WitnessSemantics.STANDARD
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        name = type(self).__name__.lower() + ("!" if self.reading is Reading.PAPER else "")
-        return f"{writer.inside(self.left, Level.UNARY)} {name} {writer.inside(self.right, Level.SINCE)}", Level.SINCE
+    def write(self, writer: FormulaWriter) -> tuple[str, Level]:
+        name = type(self).__name__.lower() + ("!" if self.semantics is WitnessSemantics.PAPER else "")
+        return (
+            f"{writer.parenthesise(self.left, Level.UNARY)} {name} {writer.parenthesise(self.right, Level.SINCE)}",
+            Level.SINCE,
+        )
 
 
 class Since(_Temporal):
-    """``φ since ψ``: ψ holds at some j ≤ i, and φ at all positions after j up to i. See `Reading`."""
+    """``φ since ψ``: ψ holds at some j ≤ i, and φ at all positions after j up to i. See `WitnessSemantics`."""
 
 
 class Until(_Temporal):
-    """``φ until ψ``: ψ holds at some j ≥ i, and φ at all positions from i to before j. See `Reading`."""
+    """``φ until ψ``: ψ holds at some j ≥ i, and φ at all positions from i to before j. See `WitnessSemantics`."""
 
 
 def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
@@ -282,7 +285,7 @@ def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
     return tuple(found)
 
 
-def formula_text(formula: Formula, *, unicode: bool = False) -> str:
+def format_formula(formula: Formula, *, unicode: bool = False) -> str:
     """Format a formula with a minimum of parentheses. `parse_formula` is the inverse.
 
     Args:
@@ -292,7 +295,7 @@ def formula_text(formula: Formula, *, unicode: bool = False) -> str:
     Raises:
         UsageError: If the text would be longer than 16 MiB.
     """
-    writer = Writer(UNICODE if unicode else ASCII)
+    writer = FormulaWriter(UNICODE if unicode else ASCII)
     for part in subformulas(formula):
         writer.write(part)
     return writer.written[formula][0]
@@ -310,57 +313,57 @@ POSITION = Position()
 class LeftCount:
     """``#<[φ]``: the number of positions j ≤ i where φ holds, the current position included."""
 
-    of: Formula
+    formula: Formula
 
 
 @dataclass(frozen=True)
 class RightCount:
     """``#>[φ]``: the number of positions j ≥ i where φ holds, the current position included."""
 
-    of: Formula
+    formula: Formula
 
 
 Count: TypeAlias = LeftCount | RightCount
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearComparison(Formula, Generic[Number]):
+class LinearComparison(Formula, Generic[VariableT]):
     """Comparison of two linear expressions, whose variables depend on the language."""
 
-    left: Linear[Number]
+    left: LinearExpression[VariableT]
     relation: Relation
-    right: Linear[Number]
-    too_large: ClassVar[str] = "it has a number larger than 10^18, the maximum"
+    right: LinearExpression[VariableT]
+    too_large_message: ClassVar[str] = "it has a number larger than 10^18, the maximum"
 
     def __post_init__(self) -> None:
-        if max(map(self.largest, (self.left, self.right))) > LARGEST_NUMBER:
-            raise InvalidError("the comparison", [self.too_large])
+        if max(map(self.max_abs, (self.left, self.right))) > MAX_NUMBER:
+            raise InvalidError("the comparison", [self.too_large_message])
         super().__post_init__()
 
-    def largest(self, side: Linear[Number]) -> int:
+    def max_abs(self, side: LinearExpression[VariableT]) -> int:
         """The largest absolute value of a coefficient or constant in a side, nested terms included."""
-        return side.largest
+        return side.max_abs
 
-    def side_text(self, side: Linear[Number], _writer: Writer) -> str:
+    def format_side(self, side: LinearExpression[VariableT], _writer: FormulaWriter) -> str:
         """The text of a side; the formulas in it have been written already."""
-        return linear_text(side, str)
+        return format_linear(side, str)
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        sides = (self.side_text(side, writer) for side in (self.left, self.right))
-        return f" {writer.words.get(self.relation, self.relation)} ".join(sides), Level.ATOM
+    def write(self, writer: FormulaWriter) -> tuple[str, Level]:
+        sides = (self.format_side(side, writer) for side in (self.left, self.right))
+        return f" {writer.keywords.get(self.relation, self.relation)} ".join(sides), Level.ATOM
 
     @property
-    def difference(self) -> Linear[Number]:
+    def difference(self) -> LinearExpression[VariableT]:
         """Left side minus right side, with like terms collected: the comparison is between this and 0."""
-        return (self.left - self.right).merged()
+        return (self.left - self.right).collect_terms()
 
 
-class Comparison(LinearComparison[Count]):
+class CountComparison(LinearComparison[Count]):
     """``2*#<[φ] - #>[ψ] + 3 <= 5``: comparison of two linear combinations of counts."""
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        return tuple(count.of for side in (self.left, self.right) for _, count in side.terms)
+        return tuple(count.formula for side in (self.left, self.right) for _, count in side.terms)
 
     @property
     def label(self) -> tuple[object, ...]:
@@ -369,42 +372,42 @@ class Comparison(LinearComparison[Count]):
         kinds = (tuple((coefficient, type(count)) for coefficient, count in side.terms) for side in sides)
         return (self.relation, *kinds, *(side.constant for side in sides))
 
-    def side_text(self, side: Linear[Count], writer: Writer) -> str:
-        return linear_text(side, partial(_number_text, writer))
+    def format_side(self, side: LinearExpression[Count], writer: FormulaWriter) -> str:
+        return format_linear(side, partial(_format_argument, writer))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Predicate(Formula):
+class NumericalPredicate(Formula):
     """``odd(i)`` or ``mod(#<[φ],3,1)``: a numerical predicate of the position or of a count."""
 
     name: str
-    number: Position | LeftCount | RightCount = POSITION
+    argument: Position | LeftCount | RightCount = POSITION
     parameters: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        definition_of(self.name, self.parameters)
+        find_definition(self.name, self.parameters)
         super().__post_init__()
 
     @property
-    def of_length(self) -> bool:
+    def depends_on_length(self) -> bool:
         """Whether the predicate also depends on the length of the word."""
         return depends_on_length(self.name, self.parameters)
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        return () if isinstance(self.number, Position) else (self.number.of,)
+        return () if isinstance(self.argument, Position) else (self.argument.formula,)
 
     @property
     def label(self) -> tuple[object, ...]:
         """The name, the parameters, and the type of the argument: position, left count or right count."""
-        return (self.name, self.parameters, type(self.number))
+        return (self.name, self.parameters, type(self.argument))
 
-    def write(self, writer: Writer) -> tuple[str, Level]:
-        arguments = [_number_text(writer, self.number), *map(str, self.parameters)]
+    def write(self, writer: FormulaWriter) -> tuple[str, Level]:
+        arguments = [_format_argument(writer, self.argument), *map(str, self.parameters)]
         return f"{self.name}({','.join(arguments)})", Level.ATOM
 
 
-def _number_text(writer: Writer, number: Position | LeftCount | RightCount) -> str:
+def _format_argument(writer: FormulaWriter, number: Position | LeftCount | RightCount) -> str:
     if isinstance(number, Position):
         return "i"
-    return f"{writer.word(number)}[{writer.written[number.of][0]}]"
+    return f"{writer.keyword_of(number)}[{writer.written[number.formula][0]}]"

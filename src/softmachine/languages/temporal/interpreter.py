@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from softmachine.languages.linear import Linear
+from softmachine.languages.linear import LinearExpression
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal.formula import (
-    Comparison,
     Count,
+    CountComparison,
     Formula,
     LeftCount,
+    NumericalPredicate,
     Position,
-    Predicate,
     RightCount,
     subformulas,
 )
-from softmachine.languages.temporal.predicates import holds
+from softmachine.languages.temporal.predicates import predicate_holds
 from softmachine.languages.temporal.specification import Specification
 
 
-def truth(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[bool, ...]:
+def truth_values(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[bool, ...]:
     """The truth value of a formula at every position 1 … n of a word; () for the empty word.
 
     Args:
@@ -32,11 +32,11 @@ def truth(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[
         InvalidError: If a predicate has no truth value at a number that occurs.
     """
     if isinstance(formula, Specification):
-        return truth(formula.formula, formula.word(word))
+        return truth_values(formula.formula, formula.word(word))
     symbols = tuple(word)
     values: dict[Formula, tuple[bool, ...]] = {}
     for part in subformulas(formula):
-        value_at = meaning(part, symbols, values)
+        value_at = denotation(part, symbols, values)
         values[part] = tuple(value_at(i) for i in range(1, len(symbols) + 1))
     return values[formula]
 
@@ -48,10 +48,12 @@ def satisfies(formula: Formula | Specification, word: str | Iterable[str]) -> bo
         InputError: If a symbol is not in the alphabet.
         InvalidError: If a predicate has no truth value at a number that occurs.
     """
-    return truth(formula, word)[-1:] == (True,)
+    return truth_values(formula, word)[-1:] == (True,)
 
 
-def meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple[bool, ...]]) -> Callable[[int], bool]:
+def denotation(
+    formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple[bool, ...]]
+) -> Callable[[int], bool]:
     """The truth value of a formula as a function of the position i, given the values of its parts."""
     n = len(word)
 
@@ -73,13 +75,13 @@ def meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple
             case _:
                 return i
 
-    def total(linear: Linear[Count], i: int) -> int:
+    def total(linear: LinearExpression[Count], i: int) -> int:
         return sum(coefficient * number(count, i) for coefficient, count in linear.terms) + linear.constant
 
     match formula:
         case tl.Symbol(symbol):
             return lambda i: word[i - 1] == symbol
-        case tl.Constant(value):
+        case tl.BooleanConstant(value):
             return lambda _: value
         case tl.First():
             return lambda i: i == 1
@@ -100,10 +102,10 @@ def meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple
         case tl.Next(of):
             return lambda i: i < n and at(of, i + 1)
         case tl.Since(one, two, reading):
-            gap = 0 if reading is tl.Reading.PAPER else 1
+            gap = 0 if reading is tl.WitnessSemantics.PAPER else 1
             return lambda i: any(at(two, j) and all(at(one, k) for k in range(j + gap, i + 1)) for j in left(i))
         case tl.Until(one, two, reading):
-            gap = 0 if reading is tl.Reading.PAPER else 1
+            gap = 0 if reading is tl.WitnessSemantics.PAPER else 1
             return lambda i: any(at(two, j) and all(at(one, k) for k in range(i, j - gap + 1)) for j in right(i))
         case tl.Once(of):
             return lambda i: any(at(of, j) for j in left(i))
@@ -113,9 +115,9 @@ def meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple
             return lambda i: any(at(of, j) for j in right(i))
         case tl.Always(of):
             return lambda i: all(at(of, j) for j in right(i))
-        case Comparison(one_side, relation, other_side):
+        case CountComparison(one_side, relation, other_side):
             return lambda i: relation.holds(total(one_side, i), total(other_side, i))
-        case Predicate(name, what, parameters):
-            return lambda i: holds(name, number(what, i), parameters, n)
+        case NumericalPredicate(name, what, parameters):
+            return lambda i: predicate_holds(name, number(what, i), parameters, n)
         case _:
             raise TypeError(f"{type(formula).__name__} is not a formula of this logic")

@@ -32,67 +32,74 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast
 
 from softmachine.languages.builtin_formats import TEMPORAL_HEADER
-from softmachine.languages.linear import Linear, Number, Relation
-from softmachine.languages.source import check_size, name_of
+from softmachine.languages.linear import LinearExpression, Relation, VariableT
+from softmachine.languages.source import check_source_length, default_name
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal.formula import (
-    Comparison,
     Count,
+    CountComparison,
     Formula,
     LeftCount,
+    NumericalPredicate,
     Position,
-    Predicate,
     RightCount,
-    formula_text,
+    format_formula,
 )
 from softmachine.languages.temporal.predicates import RESERVED, predicate_names
-from softmachine.languages.temporal.printer import quoted
+from softmachine.languages.temporal.printer import quote_symbol
 from softmachine.languages.temporal.specification import Specification
-from softmachine.languages.temporal.structure import symbols
-from softmachine.languages.text.diagnostics import Case, Explainer, Mistake, Stuck, columns, place_of
-from softmachine.languages.text.grammar import SumBuilder, parser
-from softmachine.languages.text.statements import ESCAPED
-from softmachine.support.errors import InvalidError, Place, SourceError
-from softmachine.support.text import clipped
+from softmachine.languages.temporal.structure import find_symbols
+from softmachine.languages.text.diagnostics import (
+    DiagnosticRule,
+    DiagnosticRules,
+    ParserState,
+    SyntaxDiagnostic,
+    display_width,
+    line_and_column,
+)
+from softmachine.languages.text.grammar import LinearAstBuilder, load_parser
+from softmachine.languages.text.statements import ESCAPES
+from softmachine.support.errors import InvalidError, SourceError, SourceLocation
+from softmachine.support.text import truncate
 
 if TYPE_CHECKING:
     from lark import Token
 
 
-WIDTH = 60
+MAX_EXCERPT_WIDTH = 60
 """Maximum number of characters of the line in an excerpt, on either side of the error."""
-QUOTE = "unterminated quote"
-SYMBOLS = "write Q_a for the symbol a; quote symbols with characters other than letters and digits, as in '('"
-COMPARISONS = "compare counts and numbers, as in #<[Q_a] <= 3; join two comparisons with and"
-COUNTS = (
+UNTERMINATED_QUOTE = "unterminated quote"
+SYMBOL_HINT = "write Q_a for the symbol a; quote symbols with characters other than letters and digits, as in '('"
+COMPARISON_HINT = "compare counts and numbers, as in #<[Q_a] <= 3; join two comparisons with and"
+COUNT_HINT = (
     "write a count as #<[Q_a] or #>[Q_a]; a comment begins at the start of a line or after two spaces, and not with #["
 )
 
 
-def error_of(mistake: Mistake, text: str, source: str) -> SourceError:
+def to_source_error(diagnostic: SyntaxDiagnostic, text: str, source: str) -> SourceError:
     """The exception for a syntax error in a text, with an excerpt."""
-    shown = excerpt(text, mistake.line, mistake.column)
-    message = f"{mistake.message}\n{shown}" if shown.strip(" \n^") else mistake.message
-    return SourceError(message, place=Place(source, mistake.line, mistake.column), hint=mistake.hint)
+    shown = format_excerpt(text, diagnostic.line, diagnostic.column)
+    message = f"{diagnostic.message}\n{shown}" if shown.strip(" \n^") else diagnostic.message
+    return SourceError(message, place=SourceLocation(source, diagnostic.line, diagnostic.column), hint=diagnostic.hint)
 
 
-def excerpt(text: str, line: int, column: int) -> str:
+def format_excerpt(text: str, line: int, column: int) -> str:
     """The part of a line around a column, and below it a caret at the column."""
     content = text.split("\n")[line - 1].rstrip("\r")
-    start, end = max(0, column - 1 - WIDTH), column - 1 + WIDTH
+    start, end = max(0, column - 1 - MAX_EXCERPT_WIDTH), column - 1 + MAX_EXCERPT_WIDTH
     before = ("…" if start else "") + content[start : column - 1]
     after = content[column - 1 : end] + ("…" if end < len(content) else "")
     # The caret is indented by the width of the text before it in a terminal.
-    return f"    {_visible(before + after)}\n    {' ' * sum(map(columns, before))}^"
+    return f"    {_replace_unprintable(before + after)}\n    {' ' * sum(map(display_width, before))}^"
 
 
-def _visible(text: str) -> str:
+def _replace_unprintable(text: str) -> str:
     return "".join(character if character.isprintable() else " " if character == "\t" else "�" for character in text)
 
 
-def unknown_name(token: Token) -> Mistake:
+def unknown_name_diagnostic(token: Token) -> SyntaxDiagnostic:
     """The diagnostic of an unknown name."""
-    name = clipped(token)
+    name = truncate(token)
     close = get_close_matches(name.lower(), [*sorted(RESERVED), *predicate_names()], n=1, cutoff=0.75)
     if name == "i":
         hint = "the position i occurs only in predicates, as in odd(i)"
@@ -106,62 +113,62 @@ def unknown_name(token: Token) -> Mistake:
         hint = f"did you mean {close[0]}? Write Q_{name} for the symbol {name}"
     else:
         hint = f"write Q_{name} for the symbol {name}"
-    return Mistake(f"unknown name {name!r}", *place_of(token), hint)
+    return SyntaxDiagnostic(f"unknown name {name!r}", *line_and_column(token), hint)
 
 
-def bare_q(token: Token) -> Mistake:
+def missing_symbol_diagnostic(token: Token) -> SyntaxDiagnostic:
     """The diagnostic of ``Q_`` without a symbol."""
-    return Mistake("expected a symbol after Q_", *place_of(token), SYMBOLS)
+    return SyntaxDiagnostic("expected a symbol after Q_", *line_and_column(token), SYMBOL_HINT)
 
 
-def _no_formula_or_name(stuck: Stuck) -> Mistake | None:
+def _first_check(stuck: ParserState) -> SyntaxDiagnostic | None:
     """The diagnostic of an empty text, or of an unknown name at the error or before it."""
     previous = stuck.stack[-1] if stuck.stack else None
-    if stuck.ended and not stuck.stack:
-        return Mistake("expected a formula", 1, 1, "write, for example, Q_a since Q_b, or #<[Q_a] = 2*#<[Q_b]")
+    if stuck.is_at_end and not stuck.stack:
+        return SyntaxDiagnostic("expected a formula", 1, 1, "write, for example, Q_a since Q_b, or #<[Q_a] = 2*#<[Q_b]")
     if previous is not None and previous.type == "BARE_Q":
-        return bare_q(previous)
-    if previous is not None and previous.type == "NAME" and "RPAR" not in stuck.accepts:
-        return unknown_name(previous)
-    if stuck.token.type == "NAME" and not stuck.accepts & {"NOT", "INTEGER"}:
-        return unknown_name(stuck.token)
+        return missing_symbol_diagnostic(previous)
+    if previous is not None and previous.type == "NAME" and "RPAR" not in stuck.accepted:
+        return unknown_name_diagnostic(previous)
+    if stuck.token.type == "NAME" and not stuck.accepted & {"NOT", "INTEGER"}:
+        return unknown_name_diagnostic(stuck.token)
     return None
 
 
-def _expected(words: list[str]) -> str:
+def _format_expected(words: list[str]) -> str:
     return "expected " + " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-explain = Explainer(
-    whole="the formula",
-    first=_no_formula_or_name,
-    quote=(QUOTE, SYMBOLS),
-    character="unexpected character {}",
-    character_hints={"#": COUNTS, "←": COUNTS, "": SYMBOLS},
-    kinds={
+explain = DiagnosticRules(
+    construct="the formula",
+    first_check=_first_check,
+    unterminated_quote=(UNTERMINATED_QUOTE, SYMBOL_HINT),
+    unknown_character="unexpected character {}",
+    character_hints={"#": COUNT_HINT, "←": COUNT_HINT, "": SYMBOL_HINT},
+    categories={
         "NOT": "a formula",
         "LEFT NAME": "i or a count",
         "LEFT": "a count or a number",
         "INTEGER": "a number",
     },
-    spelled={
+    terminal_names={
         "AND": "an operator such as 'and'", "RELATION": "a comparison such as '<='", "LPAR": "'('", "LSQB": "'['",
         "COMMA": "','", "RPAR": "')'", "RSQB": "']'", "$END": "the end",
     },
-    expected=_expected,
-    cases=(
-        Case("RELATION", "", COMPARISONS),
-        Case("IMPLIES", "RELATION", "write >= for 'at least'"),
-        Case("LEFT RIGHT", "TIMES", "write a product with *, as in 2*#<[Q_a]"),
-        Case("$END", "RELATION", COMPARISONS),
+    format_expected=_format_expected,
+    rules=(
+        DiagnosticRule("RELATION", "", COMPARISON_HINT),
+        DiagnosticRule("IMPLIES", "RELATION", "write >= for 'at least'"),
+        DiagnosticRule("LEFT RIGHT", "TIMES", "write a product with *, as in 2*#<[Q_a]"),
+        DiagnosticRule("$END", "RELATION", COMPARISON_HINT),
     ),
-    as_hints=True,
-    ending="$END",
-    closing="RPAR RSQB",
+    rules_are_hints=True,
+    ending_tokens="$END",
+    closing_tokens="RPAR RSQB",
 )  # fmt: skip
 
 
-DEEPEST = 200
+MAX_DEPTH = 200
 """Maximum nesting depth of operators. Every level becomes a transformer layer."""
 
 CONSTANTS = {"TRUE": tl.TRUE, "FALSE": tl.FALSE, "FIRST": tl.First(), "LAST": tl.Last()}
@@ -170,50 +177,50 @@ UNARY = {
     "EVENTUALLY": tl.Eventually, "ALWAYS": tl.Always,
 }  # fmt: skip
 TEMPORAL = {
-    "SINCE": (tl.Since, tl.Reading.STANDARD), "STRONG_SINCE": (tl.Since, tl.Reading.PAPER),
-    "UNTIL": (tl.Until, tl.Reading.STANDARD), "STRONG_UNTIL": (tl.Until, tl.Reading.PAPER),
+    "SINCE": (tl.Since, tl.WitnessSemantics.STANDARD), "STRONG_SINCE": (tl.Since, tl.WitnessSemantics.PAPER),
+    "UNTIL": (tl.Until, tl.WitnessSemantics.STANDARD), "STRONG_UNTIL": (tl.Until, tl.WitnessSemantics.PAPER),
 }  # fmt: skip
 
 
-def unquoted(text: str, line: int, column: int) -> str:
+def parse_quoted(text: str, line: int, column: int) -> str:
     """The symbol inside quotes.
 
     Raises:
         Mistake: If a quote is missing, the symbol is empty, or an escape is unknown.
     """
     if text[0] != text[-1] or len(text) < 2:
-        raise Mistake(QUOTE, line, column, SYMBOLS)
+        raise SyntaxDiagnostic(UNTERMINATED_QUOTE, line, column, SYMBOL_HINT)
     if len(text) == 2:
-        raise Mistake("empty symbol in quotes", line, column, SYMBOLS)
+        raise SyntaxDiagnostic("empty symbol in quotes", line, column, SYMBOL_HINT)
     for match in re.finditer(r"\\(.)", text):
-        if match[1] not in ESCAPED:
+        if match[1] not in ESCAPES:
             hint = "a backslash may be followed by a quote, a backslash, n, r or t"
-            raise Mistake(f"unknown escape {match[0]!r}", line, column + match.start(), hint)
-    return re.sub(r"\\(.)", lambda match: ESCAPED[match[1]], text[1:-1])
+            raise SyntaxDiagnostic(f"unknown escape {match[0]!r}", line, column + match.start(), hint)
+    return re.sub(r"\\(.)", lambda match: ESCAPES[match[1]], text[1:-1])
 
 
-class FormulaBuilder(SumBuilder[Number]):
+class FormulaAstBuilder(LinearAstBuilder[VariableT]):
     """AST builder of symbols, Boolean connectives and linear expressions, shared with C-RASP."""
 
     def iff(self, left: Formula, sign: Token, right: Formula) -> Formula:
         """``p <-> q``."""
-        return at(sign, tl.Iff(left, right))
+        return check_depth(sign, tl.Iff(left, right))
 
     def implies(self, left: Formula, sign: Token, right: Formula) -> Formula:
         """``p -> q``."""
-        return at(sign, tl.Implies(left, right))
+        return check_depth(sign, tl.Implies(left, right))
 
     def or_(self, first: Formula, sign: Token, *others: Formula) -> Formula:
         """``p or q or …``."""
-        return at(sign, tl.Or((first, *others[::2])))
+        return check_depth(sign, tl.Or((first, *others[::2])))
 
     def and_(self, first: Formula, sign: Token, *others: Formula) -> Formula:
         """``p and q and …``."""
-        return at(sign, tl.And((first, *others[::2])))
+        return check_depth(sign, tl.And((first, *others[::2])))
 
     def unary(self, sign: Token, of: Formula) -> Formula:
         """``not p`` and the other prefix operators."""
-        return at(sign, UNARY[sign.type](of))
+        return check_depth(sign, UNARY[sign.type](of))
 
     def symbol(self, name: Token) -> Formula:
         """``Q_a``."""
@@ -221,7 +228,7 @@ class FormulaBuilder(SumBuilder[Number]):
 
     def quoted(self, text: Token) -> Formula:
         """``'long symbol'``."""
-        return tl.Symbol(unquoted(str(text), *place_of(text)))
+        return tl.Symbol(parse_quoted(str(text), *line_and_column(text)))
 
     def constant(self, word: Token) -> Formula:
         """``true``, ``false``, ``first`` or ``last``."""
@@ -229,33 +236,35 @@ class FormulaBuilder(SumBuilder[Number]):
 
     def bare_q(self, token: Token) -> Formula:
         """``Q_`` without a symbol."""
-        raise bare_q(token)
+        raise missing_symbol_diagnostic(token)
 
 
-class Builder(FormulaBuilder[Count]):
+class TemporalAstBuilder(FormulaAstBuilder[Count]):
     """AST builder of temporal logic with counting."""
 
-    not_linear = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#<[Q_a]")
+    nonlinear_message = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#<[Q_a]")
 
     def temporal(self, left: Formula, sign: Token, right: Formula) -> Formula:
         """``p since q`` and ``p until q``, also with ``!``."""
         kind, reading = TEMPORAL[sign.type]
-        return at(sign, kind(left, right, reading))
+        return check_depth(sign, kind(left, right, reading))
 
     def stray_name(self, name: Token) -> Formula:
         """A name that is not a formula."""
-        raise unknown_name(name)
+        raise unknown_name_diagnostic(name)
 
-    def comparison(self, left: Linear[Count], relation: Token, right: Linear[Count]) -> Formula:
+    def comparison(self, left: LinearExpression[Count], relation: Token, right: LinearExpression[Count]) -> Formula:
         """``term <= term``."""
-        return at(relation, Comparison(left, Relation.written(relation), right))
+        return check_depth(relation, CountComparison(left, Relation.parse(relation), right))
 
     def predicate(self, name: Token, of: Position | Count, *parameters: int) -> Formula:
         """``odd(i)`` and the other predicates."""
         try:
-            return at(name, Predicate(str(name), of, parameters))
+            return check_depth(name, NumericalPredicate(str(name), of, parameters))
         except InvalidError as error:
-            raise Mistake(f"predicate {clipped(name)!r}: {error.problems[0]}", *place_of(name)) from None
+            raise SyntaxDiagnostic(
+                f"predicate {truncate(name)!r}: {error.problems[0]}", *line_and_column(name)
+            ) from None
 
     def argument(self, number: Token | Count) -> Position | Count:
         """The argument of a predicate."""
@@ -263,32 +272,34 @@ class Builder(FormulaBuilder[Count]):
             return number
         if number != "i":
             hint = "the argument of a predicate is the position i or a count, as in odd(i) or odd(#<[Q_a])"
-            raise Mistake(f"invalid argument {clipped(number)!r}", *place_of(number), hint)
+            raise SyntaxDiagnostic(f"invalid argument {truncate(number)!r}", *line_and_column(number), hint)
         return Position()
 
     def count(self, sign: Token, of: Formula) -> Count:
         """``#<[p]`` or ``#>[p]``."""
         return (LeftCount if sign.type == "LEFT" else RightCount)(of)
 
-    def counted(self, count: Count) -> Linear[Count]:
+    def counted(self, count: Count) -> LinearExpression[Count]:
         """A count in a linear expression."""
-        return Linear(((1, count),))
+        return LinearExpression(((1, count),))
 
     def integer(self, *parts: Token) -> int:
         """A parameter of a predicate."""
         return self.natural(parts[-1]) * (-1 if len(parts) == 2 else 1)
 
 
-def at(token: Token, formula: Formula) -> Formula:
+def check_depth(token: Token, formula: Formula) -> Formula:
     """Check the nesting depth of a formula whose operator is at the token."""
-    if formula.depth > DEEPEST:
+    if formula.depth > MAX_DEPTH:
         hint = "chains of and or of or do not count as nesting; split other formulas"
-        raise Mistake(f"operators are nested more than {DEEPEST} deep", *place_of(token), hint)
+        raise SyntaxDiagnostic(f"operators are nested more than {MAX_DEPTH} deep", *line_and_column(token), hint)
     return formula
 
 
-LONGEST_NAME = 60
-LETTER = re.compile(r"(?P<comment>(?:(?<=[ \t]{2})|(?<=\t))#.*)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"]\S*|\S")
+MAX_NAME_LENGTH = 60
+ALPHABET_SYMBOL = re.compile(
+    r"(?P<comment>(?:(?<=[ \t]{2})|(?<=\t))#.*)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"]\S*|\S"
+)
 
 
 def parse(
@@ -306,16 +317,16 @@ def parse(
         SourceError: If the text has a syntax error.
         InvalidError: If the formula has a symbol that is not in the alphabet.
     """
-    check_size(text, source, "a formula may have")
-    letters, rest = _header(text, source)
+    check_source_length(text, source, "a formula may have")
+    letters, rest = _parse_header(text, source)
     formula = parse_formula(rest, source=source)
-    named = symbols(formula) if letters is None else letters
-    own_name = clipped(formula_text(formula), LONGEST_NAME)
+    named = find_symbols(formula) if letters is None else letters
+    own_name = truncate(format_formula(formula), MAX_NAME_LENGTH)
     return Specification(
-        name=name or name_of(source) or own_name,
+        name=name or default_name(source) or own_name,
         formula=formula,
         alphabet=tuple(dict.fromkeys((*named, *alphabet))),
-        place=Place(source),
+        place=SourceLocation(source),
     )
 
 
@@ -327,34 +338,34 @@ def parse_formula(text: str, *, source: str = "<string>") -> Formula:
     """
     from lark import UnexpectedInput
 
-    check_size(text, source, "a formula may have")
+    check_source_length(text, source, "a formula may have")
     try:
-        return cast("Formula", parser("temporal", Builder).parse(text))
+        return cast("Formula", load_parser("temporal", TemporalAstBuilder).parse(text))
     except UnexpectedInput as error:
-        raise error_of(explain(error, text), text, source) from None
-    except Mistake as error:
-        raise error_of(error, text, source) from None
+        raise to_source_error(explain(error, text), text, source) from None
+    except SyntaxDiagnostic as error:
+        raise to_source_error(error, text, source) from None
 
 
-def to_text(what: Specification | Formula, *, unicode: bool = False) -> str:
+def to_text(formula: Specification | Formula, *, unicode: bool = False) -> str:
     """Format a specification or formula. `parse` is the inverse.
 
     A line declares the alphabet if it differs from the symbols of the formula.
 
     Args:
-        what: A specification or a formula.
+        formula: A specification or a formula.
         unicode: Whether to use ¬ ∧ ∨ → ↔ ⊖ ⊕ and ←# →# instead of words and #< #>.
     """
-    if isinstance(what, Formula):
-        return formula_text(what, unicode=unicode)
-    text = formula_text(what.formula, unicode=unicode)
-    if what.alphabet == symbols(what.formula):
+    if isinstance(formula, Formula):
+        return format_formula(formula, unicode=unicode)
+    text = format_formula(formula.formula, unicode=unicode)
+    if formula.alphabet == find_symbols(formula.formula):
         return text
-    letters = (letter if re.fullmatch(r"\w+", letter) else quoted(letter) for letter in what.alphabet)
+    letters = (letter if re.fullmatch(r"\w+", letter) else quote_symbol(letter) for letter in formula.alphabet)
     return f"alphabet {' '.join(letters)}\n{text}"
 
 
-def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
+def _parse_header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
     """The symbols of the alphabet line, if there is one; and the text with that line replaced by spaces."""
     header = TEMPORAL_HEADER.match(text)
     if not header:
@@ -362,16 +373,18 @@ def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
     line = text.count("\n", 0, header.end()) + 1
     start = text.rfind("\n", 0, header.start("letters")) + 1
     letters: dict[str, None] = {}
-    for match in LETTER.finditer(text, header.start("letters"), header.end("letters")):
+    for match in ALPHABET_SYMBOL.finditer(text, header.start("letters"), header.end("letters")):
         if match["comment"] is not None:
             break
         column = match.start() - start + 1
         try:
-            letter = unquoted(match[0], line, column) if match[0][0] in "'\"" else match[0]
+            letter = parse_quoted(match[0], line, column) if match[0][0] in "'\"" else match[0]
             if letter in letters:
-                raise Mistake(f"symbol {letter!r} is already in the alphabet", line, column, "list every symbol once")
-        except Mistake as error:
-            raise error_of(error, text, source) from None
+                raise SyntaxDiagnostic(
+                    f"symbol {letter!r} is already in the alphabet", line, column, "list every symbol once"
+                )
+        except SyntaxDiagnostic as error:
+            raise to_source_error(error, text, source) from None
         letters[letter] = None
     blanked = re.sub(r"[^\n]", " ", text[: header.end()])
     return tuple(letters), blanked + text[header.end() :]

@@ -28,12 +28,12 @@ RESERVED = frozenset({
     "Y", "X", "S", "U", "O", "H", "F", "G",
 })  # fmt: skip
 """Keywords of formulas."""
-TRIED = 32
+TESTED_NUMBERS = 32
 """A new predicate is tested on the numbers below this one."""
 
 
 @dataclass(frozen=True)
-class Definition:
+class PredicateDefinition:
     """Definition of a numerical predicate.
 
     Args:
@@ -45,8 +45,8 @@ class Definition:
 
     function: Callable[..., bool]
     parameters: tuple[str, ...] = ()
-    problem: Callable[..., str | None] | None = None
-    of_length: bool = False
+    find_problem: Callable[..., str | None] | None = None
+    depends_on_length: bool = False
 
 
 def _prime(number: int) -> bool:
@@ -61,32 +61,35 @@ def _mod_problem(modulus: int, remainder: int) -> str | None:
     return None
 
 
-def _share_problem(over: int, under: int) -> str | None:
+def _fraction_problem(over: int, under: int) -> str | None:
     if not 0 <= over <= under or not under:
         return f"{over}/{under} is not a fraction of the length; write numbers p and q with 0 ≤ p ≤ q and q ≥ 1"
     return None
 
 
-_DEFINITIONS: dict[str, Definition] = {
-    "odd": Definition(lambda number: number % 2 == 1),
-    "prime": Definition(_prime),
-    "power2": Definition(lambda number: number > 0 and number & (number - 1) == 0),
-    "mod": Definition(lambda number, m, r: number % m == r, ("m", "r"), _mod_problem),
-    "half": Definition(lambda number, n: 2 * number <= n, of_length=True),
-    "middle": Definition(lambda number, n: number == (n + 1) // 2, of_length=True),
-    "divides": Definition(lambda number, n: number > 0 and n % number == 0, of_length=True),
-    "upto": Definition(lambda number, n, p, q: q * number <= p * n, ("p", "q"), _share_problem, of_length=True),
+_DEFINITIONS: dict[str, PredicateDefinition] = {
+    "odd": PredicateDefinition(lambda number: number % 2 == 1),
+    "prime": PredicateDefinition(_prime),
+    "power2": PredicateDefinition(lambda number: number > 0 and number & (number - 1) == 0),
+    "mod": PredicateDefinition(lambda number, m, r: number % m == r, ("m", "r"), _mod_problem),
+    "half": PredicateDefinition(lambda number, n: 2 * number <= n, depends_on_length=True),
+    "middle": PredicateDefinition(lambda number, n: number == (n + 1) // 2, depends_on_length=True),
+    "divides": PredicateDefinition(lambda number, n: number > 0 and n % number == 0, depends_on_length=True),
+    "upto": PredicateDefinition(
+        lambda number, n, p, q: q * number <= p * n, ("p", "q"), _fraction_problem, depends_on_length=True
+    ),
 }
 _BUILT_IN = frozenset(_DEFINITIONS)
 
 
-def predicate(name: str, function: Callable[..., bool], *, of_length: bool = False) -> None:
+def predicate(name: str, function: Callable[..., bool], *, depends_on_length: bool = False) -> None:
     """Define or redefine a predicate.
 
     Args:
         name: Its name in formulas.
-        function: True or False for every natural number; with ``of_length``, for every number up to every length n.
-        of_length: Whether the function also takes n, the length of the word.
+        function: True or False for every natural number; with ``depends_on_length``, for every number up to every
+            length n.
+        depends_on_length: Whether the function also takes n, the length of the word.
 
     Raises:
         UsageError: If the name is reserved, or is not an identifier.
@@ -96,10 +99,10 @@ def predicate(name: str, function: Callable[..., bool], *, of_length: bool = Fal
         raise UsageError(f"{name!r} cannot be the name of a predicate", hint="use letters, digits and underscores")
     if name in RESERVED or name in _BUILT_IN:
         raise UsageError(f"{name!r} is reserved in formulas", hint="choose another name")
-    definition = Definition(function, of_length=of_length)
-    for number in range(TRIED):
-        for n in range(number, TRIED) if of_length else (None,):
-            _value(name, definition, number, (), n)
+    definition = PredicateDefinition(function, depends_on_length=depends_on_length)
+    for number in range(TESTED_NUMBERS):
+        for n in range(number, TESTED_NUMBERS) if depends_on_length else (None,):
+            _evaluate(name, definition, number, (), n)
     _DEFINITIONS[name] = definition
 
 
@@ -110,19 +113,19 @@ def predicate_names() -> tuple[str, ...]:
 
 def depends_on_length(name: str, parameters: tuple[int, ...] = ()) -> bool:
     """Whether a predicate also depends on the length of the word."""
-    return definition_of(name, parameters).of_length
+    return find_definition(name, parameters).depends_on_length
 
 
-def holds(name: str, number: int, parameters: tuple[int, ...] = (), length: int | None = None) -> bool:
+def predicate_holds(name: str, number: int, parameters: tuple[int, ...] = (), length: int | None = None) -> bool:
     """Whether a predicate holds for a number, in a word of this length.
 
     Raises:
         InvalidError: If the predicate does not exist, or has no truth value at this number.
     """
-    return _value(name, definition_of(name, parameters), number, parameters, length)
+    return _evaluate(name, find_definition(name, parameters), number, parameters, length)
 
 
-def definition_of(name: str, parameters: tuple[int, ...]) -> Definition:
+def find_definition(name: str, parameters: tuple[int, ...]) -> PredicateDefinition:
     """Look up a predicate and validate its parameters.
 
     Raises:
@@ -136,19 +139,21 @@ def definition_of(name: str, parameters: tuple[int, ...]) -> Definition:
     elif len(parameters) != len(definition.parameters):
         usage = ",".join(["i", *definition.parameters])
         problem = f"write {name}({usage}), with {len(definition.parameters)} parameters, not {len(parameters)}"
-    elif definition.problem:
-        problem = definition.problem(*parameters)
+    elif definition.find_problem:
+        problem = definition.find_problem(*parameters)
     if definition is None or problem:
         raise InvalidError(f"predicate {name!r}", [str(problem)])
     return definition
 
 
-def _value(name: str, definition: Definition, number: int, parameters: tuple[int, ...], length: int | None) -> bool:
+def _evaluate(
+    name: str, definition: PredicateDefinition, number: int, parameters: tuple[int, ...], length: int | None
+) -> bool:
     """The truth value; user-defined functions may raise or return a value that is not Boolean."""
-    if definition.of_length and length is None:
+    if definition.depends_on_length and length is None:
         raise InvalidError(f"predicate {name!r}", ["it depends on the length of the word, which is not known here"])
-    numbers = (number, length) if definition.of_length else (number,)
-    at = f"at {number}" + (f" of {length}" if definition.of_length else "")
+    numbers = (number, length) if definition.depends_on_length else (number,)
+    at = f"at {number}" + (f" of {length}" if definition.depends_on_length else "")
     try:
         value: object = definition.function(*numbers, *parameters)
     except Exception as error:

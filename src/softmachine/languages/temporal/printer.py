@@ -11,7 +11,7 @@ from softmachine.support.errors import UsageError
 if TYPE_CHECKING:
     from softmachine.languages.temporal.formula import Formula
 
-LONGEST = 1 << 24
+MAX_TEXT_LENGTH = 1 << 24
 """Maximum length of a text, in characters. The text of a formula with shared parts can be exponentially long."""
 
 
@@ -39,36 +39,36 @@ UNICODE = ASCII | {
 }  # fmt: skip
 
 
-def symbol_text(symbol: str) -> str:
+def format_symbol(symbol: str) -> str:
     """A symbol as a formula: ``Q_a``, or quoted if it has characters other than letters, digits and underscores."""
-    return f"Q_{symbol}" if re.fullmatch(r"\w+", symbol) else quoted(symbol)
+    return f"Q_{symbol}" if re.fullmatch(r"\w+", symbol) else quote_symbol(symbol)
 
 
-def quoted(symbol: str) -> str:
+def quote_symbol(symbol: str) -> str:
     """Quote a symbol."""
     escaped = symbol.replace("\\", "\\\\").replace("'", "\\'")
     return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + "'"
 
 
-class Writer:
+class FormulaWriter:
     """Texts of formulas, built bottom-up."""
 
     def __init__(self, words: dict[str, str]) -> None:
-        self.words = words
+        self.keywords = words
         self.written: dict[Formula, tuple[str, Level]] = {}
 
     def write(self, formula: Formula) -> None:
         """Compute the text of a formula whose parts have been written."""
         text, level = formula.write(self)
-        if len(text) > LONGEST:
-            raise UsageError(f"the text of this formula would be longer than {LONGEST >> 20} MiB")
+        if len(text) > MAX_TEXT_LENGTH:
+            raise UsageError(f"the text of this formula would be longer than {MAX_TEXT_LENGTH >> 20} MiB")
         self.written[formula] = text, level
 
-    def word(self, of: object) -> str:
+    def keyword_of(self, node: object) -> str:
         """The keyword or sign of an operator or a count, by its type."""
-        return self.words[type(of).__name__]
+        return self.keywords[type(node).__name__]
 
-    def inside(self, formula: Formula, loosest: Level) -> str:
-        """The text of a formula, in parentheses if it binds more loosely than ``loosest``."""
+    def parenthesise(self, formula: Formula, min_level: Level) -> str:
+        """The text of a formula, in parentheses if it binds more loosely than ``min_level``."""
         text, level = self.written[formula]
-        return text if level >= loosest else f"({text})"
+        return text if level >= min_level else f"({text})"

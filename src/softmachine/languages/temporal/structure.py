@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from softmachine.languages.linear import Linear
+from softmachine.languages.linear import LinearExpression
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal.formula import (
-    Comparison,
     Count,
+    CountComparison,
     Formula,
     LeftCount,
+    NumericalPredicate,
     Position,
-    Predicate,
     RightCount,
     subformulas,
 )
@@ -32,12 +32,12 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
     return tl.Or(operands) if len(operands) > 1 else operands[0] if operands else tl.FALSE
 
 
-def symbols(formula: Formula) -> tuple[str, ...]:
+def find_symbols(formula: Formula) -> tuple[str, ...]:
     """The symbols of a formula, in the order of first occurrence."""
     return tuple(part.symbol for part in subformulas(formula) if isinstance(part, tl.Symbol))
 
 
-class Operator(StrEnum):
+class TemporalOperator(StrEnum):
     """Operators other than symbols and Boolean connectives, with the names of the literature."""
 
     PREVIOUS = "⊖"
@@ -54,13 +54,28 @@ class Operator(StrEnum):
     LENGTH = "θ_n"
 
 
-FUTURE = frozenset({Operator.NEXT, Operator.UNTIL, Operator.LAST, Operator.RIGHT_COUNT, Operator.LENGTH})
+FUTURE = frozenset(
+    {
+        TemporalOperator.NEXT,
+        TemporalOperator.UNTIL,
+        TemporalOperator.LAST,
+        TemporalOperator.RIGHT_COUNT,
+        TemporalOperator.LENGTH,
+    }
+)
 """The operators that depend on later positions, or on the length of the word."""
-OPERATORS: dict[type[Formula], Operator] = {
-    tl.Previous: Operator.PREVIOUS, tl.Next: Operator.NEXT, tl.First: Operator.FIRST, tl.Last: Operator.LAST,
-    tl.Since: Operator.SINCE, tl.Once: Operator.SINCE, tl.Historically: Operator.SINCE,
-    tl.Until: Operator.UNTIL, tl.Eventually: Operator.UNTIL, tl.Always: Operator.UNTIL,
-}  # fmt: skip
+OPERATOR_OF_TYPE: dict[type[Formula], TemporalOperator] = {
+    tl.Previous: TemporalOperator.PREVIOUS,
+    tl.Next: TemporalOperator.NEXT,
+    tl.First: TemporalOperator.FIRST,
+    tl.Last: TemporalOperator.LAST,
+    tl.Since: TemporalOperator.SINCE,
+    tl.Once: TemporalOperator.SINCE,
+    tl.Historically: TemporalOperator.SINCE,
+    tl.Until: TemporalOperator.UNTIL,
+    tl.Eventually: TemporalOperator.UNTIL,
+    tl.Always: TemporalOperator.UNTIL,
+}
 """The operator of every node type; derived operators map to the one that they abbreviate."""
 
 
@@ -68,41 +83,43 @@ OPERATORS: dict[type[Formula], Operator] = {
 class Fragment:
     """A fragment of the logic: formulas with these operators only. Derived operators count as what they abbreviate."""
 
-    operators: frozenset[Operator]
+    operators: frozenset[TemporalOperator]
 
     @property
-    def past(self) -> bool:
+    def is_past_only(self) -> bool:
         """Whether the value at a position is independent of later positions, as in a future-masked transformer."""
         return not self.operators & FUTURE
 
     def __str__(self) -> str:
-        return f"TL[{', '.join(operator for operator in Operator if operator in self.operators)}]"
+        return f"TL[{', '.join(operator for operator in TemporalOperator if operator in self.operators)}]"
 
 
-def fragment(formula: Formula) -> Fragment:
+def find_fragment(formula: Formula) -> Fragment:
     """The smallest fragment that contains a formula."""
-    return Fragment(frozenset().union(*(operators(part) for part in subformulas(formula))))
+    return Fragment(frozenset().union(*(operators_of_node(part) for part in subformulas(formula))))
 
 
-def operators(formula: Formula) -> frozenset[Operator]:
+def operators_of_node(formula: Formula) -> frozenset[TemporalOperator]:
     """The operators of a node, without those of its parts."""
     match formula:
-        case Comparison(left, _, right):
-            return frozenset({Operator.COMPARISON, *(_side(count) for _, count in left.terms + right.terms)})
-        case Predicate(number=number):
-            own = {Operator.LENGTH} if formula.of_length else set()
+        case CountComparison(left, _, right):
+            return frozenset(
+                {TemporalOperator.COMPARISON, *(_count_operator(count) for _, count in left.terms + right.terms)}
+            )
+        case NumericalPredicate(argument=number):
+            own = {TemporalOperator.LENGTH} if formula.depends_on_length else set()
             if isinstance(number, Position):
-                return frozenset({Operator.POSITION_PREDICATE, *own})
-            return frozenset({Operator.COUNT_PREDICATE, _side(number), *own})
+                return frozenset({TemporalOperator.POSITION_PREDICATE, *own})
+            return frozenset({TemporalOperator.COUNT_PREDICATE, _count_operator(number), *own})
         case _:
-            return frozenset({OPERATORS[type(formula)]} if type(formula) in OPERATORS else ())
+            return frozenset({OPERATOR_OF_TYPE[type(formula)]} if type(formula) in OPERATOR_OF_TYPE else ())
 
 
-def _side(count: Count) -> Operator:
-    return Operator.LEFT_COUNT if isinstance(count, LeftCount) else Operator.RIGHT_COUNT
+def _count_operator(count: Count) -> TemporalOperator:
+    return TemporalOperator.LEFT_COUNT if isinstance(count, LeftCount) else TemporalOperator.RIGHT_COUNT
 
 
-def core(formula: Formula) -> Formula:
+def to_core(formula: Formula) -> Formula:
     """Translate a formula to core operators.
 
     The result is equivalent and has only atoms, not, and, or, prev, next, since and until (in the standard reading),
@@ -110,15 +127,17 @@ def core(formula: Formula) -> Formula:
     """
     done: dict[Formula, Formula] = {}
     for part in subformulas(formula):
-        done[part] = _core(part, done)
+        done[part] = _to_core(part, done)
     return done[formula]
 
 
-def _core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
+def _to_core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
     """Translate a node, given the translations of its parts."""
 
-    def linear(side: Linear[Count]) -> Linear[Count]:
-        return Linear(tuple((factor, type(count)(done[count.of])) for factor, count in side.terms), side.constant)
+    def linear(side: LinearExpression[Count]) -> LinearExpression[Count]:
+        return LinearExpression(
+            tuple((factor, type(count)(done[count.formula])) for factor, count in side.terms), side.constant
+        )
 
     match formula:
         case tl.Not(of) | tl.Previous(of) | tl.Next(of):
@@ -133,7 +152,7 @@ def _core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
         case tl.Since(left, right, reading) | tl.Until(left, right, reading):
             one, two = done[left], done[right]
             # In the paper's reading the first argument must also hold at the witness.
-            return type(formula)(one, tl.And((one, two)) if reading is tl.Reading.PAPER else two)
+            return type(formula)(one, tl.And((one, two)) if reading is tl.WitnessSemantics.PAPER else two)
         case tl.Once(of):
             return tl.Since(tl.TRUE, done[of])
         case tl.Eventually(of):
@@ -142,9 +161,9 @@ def _core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
             return tl.Not(tl.Since(tl.TRUE, tl.Not(done[of])))
         case tl.Always(of):
             return tl.Not(tl.Until(tl.TRUE, tl.Not(done[of])))
-        case Comparison(left, relation, right):
-            return Comparison(linear(left), relation, linear(right))
-        case Predicate(name, LeftCount() | RightCount() as count, parameters):
-            return Predicate(name, type(count)(done[count.of]), parameters)
+        case CountComparison(left, relation, right):
+            return CountComparison(linear(left), relation, linear(right))
+        case NumericalPredicate(name, LeftCount() | RightCount() as count, parameters):
+            return NumericalPredicate(name, type(count)(done[count.formula]), parameters)
         case _:
             return formula

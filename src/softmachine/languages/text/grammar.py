@@ -11,15 +11,15 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
-from softmachine.languages.linear import LARGEST_NUMBER, Linear, Number
-from softmachine.languages.text.diagnostics import Mistake, place_of
+from softmachine.languages.linear import MAX_NUMBER, LinearExpression, VariableT
+from softmachine.languages.text.diagnostics import SyntaxDiagnostic, line_and_column
 
 if TYPE_CHECKING:
     from lark import Lark, Token
 
 
 @cache
-def parser(language: str, builder: type | None = None) -> Lark:
+def load_parser(language: str, builder: type | None = None) -> Lark:
     """Return the LALR parser of a language.
 
     Args:
@@ -32,11 +32,11 @@ def parser(language: str, builder: type | None = None) -> Lark:
 
     paths = (("terminals.lark",), (language, "grammar.lark"))
     texts = [files("softmachine.languages").joinpath(*path).read_text("utf-8") for path in paths]
-    calls = cast("Any", builder and _Calls(builder()))
+    calls = cast("Any", builder and _TransformerAdapter(builder()))
     return Lark("".join(texts), parser="lalr", lexer="basic", maybe_placeholders=False, transformer=calls)
 
 
-class _Calls:
+class _TransformerAdapter:
     """Adapter from lark, which passes a list of children, to the methods of a builder."""
 
     def __init__(self, builder: object) -> None:
@@ -47,51 +47,53 @@ class _Calls:
         return lambda parts: method(*parts)
 
 
-class SumBuilder(Generic[Number]):
+class LinearAstBuilder(Generic[VariableT]):
     """AST builder of linear expressions with integer coefficients."""
 
-    too_large: ClassVar[tuple[str, str | None]] = ("number too large", "numbers are at most 10^18")
+    too_large_message: ClassVar[tuple[str, str | None]] = ("number too large", "numbers are at most 10^18")
     """Message and hint for a number that exceeds the maximum."""
-    not_linear: ClassVar[tuple[str, str]]
+    nonlinear_message: ClassVar[tuple[str, str]]
     """Message and hint for a product of two non-constant expressions."""
 
-    def term(self, *parts: Token | Linear[Number]) -> Linear[Number]:
+    def term(self, *parts: Token | LinearExpression[VariableT]) -> LinearExpression[VariableT]:
         """A sum of products, each with a sign (optional for the first)."""
         factor, numbers, constant = 1, [], 0
         for part in parts:
-            if not isinstance(part, Linear):
+            if not isinstance(part, LinearExpression):
                 factor = -1 if part.type == "MINUS" else 1
                 continue
             numbers += [(factor * coefficient, number) for coefficient, number in part.terms]
             constant += factor * part.constant
-        return Linear(tuple(numbers), constant)
+        return LinearExpression(tuple(numbers), constant)
 
-    def product(self, result: Linear[Number], *others: Token | Linear[Number]) -> Linear[Number]:
+    def product(
+        self, result: LinearExpression[VariableT], *others: Token | LinearExpression[VariableT]
+    ) -> LinearExpression[VariableT]:
         """``2*x``, where at most one factor is not constant."""
         for other in others:
-            if not isinstance(other, Linear):
+            if not isinstance(other, LinearExpression):
                 sign = other
                 continue
             if result.terms and other.terms:
-                message, hint = self.not_linear
-                raise Mistake(message, *place_of(sign), hint)
+                message, hint = self.nonlinear_message
+                raise SyntaxDiagnostic(message, *line_and_column(sign), hint)
             result = other.constant * result if result.terms else result.constant * other
-            if result.largest > LARGEST_NUMBER:
-                raise self._too_large(sign)
+            if result.max_abs > MAX_NUMBER:
+                raise self._too_large_diagnostic(sign)
         return result
 
-    def number(self, digits: Token) -> Linear[Number]:
+    def number(self, digits: Token) -> LinearExpression[VariableT]:
         """An integer constant in a sum."""
-        return Linear((), self.natural(digits))
+        return LinearExpression((), self.natural(digits))
 
     def natural(self, digits: Token) -> int:
         """The value of a sequence of digits."""
         # The digits are counted first because the conversion of very long numbers is slow.
         significant = digits.lstrip("0") or "0"
-        if len(significant) > len(str(LARGEST_NUMBER)) or int(significant) > LARGEST_NUMBER:
-            raise self._too_large(digits)
+        if len(significant) > len(str(MAX_NUMBER)) or int(significant) > MAX_NUMBER:
+            raise self._too_large_diagnostic(digits)
         return int(significant)
 
-    def _too_large(self, token: Token) -> Mistake:
-        message, hint = self.too_large
-        return Mistake(message, *place_of(token), hint)
+    def _too_large_diagnostic(self, token: Token) -> SyntaxDiagnostic:
+        message, hint = self.too_large_message
+        return SyntaxDiagnostic(message, *line_and_column(token), hint)

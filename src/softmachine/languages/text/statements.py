@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softmachine.languages.text.diagnostics import MOST_REPORTED, Mistake, Problem
-from softmachine.support.errors import Place
+from softmachine.languages.text.diagnostics import MAX_REPORTED, Problem, SyntaxDiagnostic
+from softmachine.support.errors import SourceLocation
 
 QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
 WORD = re.compile(rf"(?:{QUOTED})(?=\s|$)|\S+")
@@ -20,12 +20,12 @@ _FIRST_WORD = re.compile(r"\s*(\w+)")
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})|(.))", re.DOTALL
 )
-ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
-TAB = 8
+ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+TAB_WIDTH = 8
 
 
 @dataclass(frozen=True)
-class Word:
+class LocatedWord:
     """A word of a statement with its line and column, from 1."""
 
     text: str
@@ -46,37 +46,38 @@ class Statement:
         found = _FIRST_WORD.match(self.text)
         return found[1] if found else ""
 
-    def words(self) -> list[Word]:
+    def words(self) -> list[LocatedWord]:
         """The words of the statement, separated by whitespace; a quoted symbol is one word."""
         return [
-            Word(found[0], self.line + offset, found.start() + 1)
+            LocatedWord(found[0], self.line + offset, found.start() + 1)
             for offset, line in enumerate(self.text.split("\n"))
             for found in WORD.finditer(line)
         ]
 
 
-def statements(
+def split_statements(
     lines: list[str],
     *,
-    keyword: Callable[[str], str],
-    without_comment: Callable[[str, str], str],
-    separate: Callable[[str, str], bool] = lambda _line, _keyword: False,
+    keyword_of: Callable[[str], str],
+    strip_comment: Callable[[str, str], str],
+    starts_statement: Callable[[str, str], bool] = lambda _line, _keyword: False,
 ) -> Iterator[Statement]:
     """Split a text into statements: a line and the more deeply indented lines after it, without comments.
 
     Args:
         lines: The lines of the text.
-        keyword: The keyword of the statement that a line would begin, passed to the other two functions.
-        without_comment: Removes the comment from a line of a statement with this keyword.
-        separate: Whether a line begins a statement regardless of its indentation, after a statement with this keyword.
+        keyword_of: The keyword of the statement that a line would begin, passed to the other two functions.
+        strip_comment: Removes the comment from a line of a statement with this keyword.
+        starts_statement: Whether a line begins a statement regardless of its indentation, after a statement with this
+            keyword.
     """
     collected: list[str] = []
     first = outer = 0
     current = ""
     for number, line in enumerate(lines, start=1):
-        begins = not collected or indentation(line) <= outer or separate(line, current)
-        own = keyword(line) if begins else current
-        bare = without_comment(line, own)
+        begins = not collected or indentation(line) <= outer or starts_statement(line, current)
+        own = keyword_of(line) if begins else current
+        bare = strip_comment(line, own)
         if not bare.strip():
             if collected:
                 collected.append("")
@@ -90,18 +91,18 @@ def statements(
         yield Statement("\n".join(collected), first)
 
 
-def up_to_comment(line: str, words: re.Pattern[str], *, apart: bool) -> str:
+def strip_comment(line: str, word_pattern: re.Pattern[str], *, needs_gap: bool) -> str:
     """Remove the comment from a line; it begins at the first word that begins with ``#``.
 
     Args:
         line: The line.
-        words: Pattern of a word; a ``#`` inside quotes does not begin a comment.
-        apart: Whether a comment must be at the start of the line or after two spaces or a tab.
+        word_pattern: Pattern of a word; a ``#`` inside quotes does not begin a comment.
+        needs_gap: Whether a comment must be at the start of the line or after two spaces or a tab.
     """
     beginning = len(line) - len(line.lstrip())
-    for found in words.finditer(line):
+    for found in word_pattern.finditer(line):
         start = found.start()
-        if found[0].startswith("#") and (not apart or start == beginning or line.endswith(("  ", "\t"), 0, start)):
+        if found[0].startswith("#") and (not needs_gap or start == beginning or line.endswith(("  ", "\t"), 0, start)):
             return line[:start].rstrip()
     return line.rstrip()
 
@@ -125,29 +126,29 @@ def unquote(quoted: str) -> str | None:
     if not re.fullmatch(QUOTED, quoted):
         return None
     inner = quoted[1:-1]
-    unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in ESCAPED]
+    unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in ESCAPES]
     return None if unknown else _ESCAPE.sub(_unescape, inner)
 
 
 def _unescape(found: re.Match[str]) -> str:
     code = found[1] or found[2] or found[3]
-    return chr(int(code, 16)) if code else ESCAPED[found[4]]
+    return chr(int(code, 16)) if code else ESCAPES[found[4]]
 
 
 def indentation(line: str) -> int:
     """The indentation of a line, in columns."""
-    expanded = line.expandtabs(TAB)
+    expanded = line.expandtabs(TAB_WIDTH)
     return len(expanded) - len(expanded.lstrip())
 
 
-class StatementReader:
+class StatementParser:
     """Parses statement by statement and collects the errors.
 
     Args:
         source: Origin of the text.
     """
 
-    quoted: ClassVar[str] = "a symbol"
+    quoted_description: ClassVar[str] = "a symbol"
     """Description of a quoted word, for messages."""
     quoted_may_be_empty: ClassVar[bool] = True
 
@@ -156,7 +157,7 @@ class StatementReader:
         self.problems: list[Problem] = []
         self._keywords: set[str] = set()
 
-    def header(self, statement: Statement) -> list[Word]:
+    def parse_header(self, statement: Statement) -> list[LocatedWord]:
         """The words of a header; empty, with an error, if no space follows the keyword or the header is repeated."""
         words, keyword = statement.words(), statement.keyword
         first = words[0]
@@ -170,25 +171,25 @@ class StatementReader:
             return []
         return words
 
-    def plain(self, word: Word) -> str:
+    def unquote_word(self, word: LocatedWord) -> str:
         """A word without its quotes, if it has any."""
         if word.text[0] not in "'\"":
             return word.text
         inner = unquote(word.text)
         if inner is None or not (inner or self.quoted_may_be_empty):
             advice = r"write '\'' for a quote and '\\' for a backslash"
-            self.report(f"invalid quotes: expected {self.quoted}; {advice}", word.line, word.column)
+            self.report(f"invalid quotes: expected {self.quoted_description}; {advice}", word.line, word.column)
         return inner or ""
 
     def report(self, message: str, line: int, column: int) -> None:
         """Report an error at a line and column."""
-        self.problems.append(Problem(message, Place(self.source, line, column)))
+        self.problems.append(Problem(message, SourceLocation(self.source, line, column)))
 
-    def mistake(self, statement: Statement, found: Mistake) -> None:
+    def report_diagnostic(self, statement: Statement, diagnostic: SyntaxDiagnostic) -> None:
         """Report a syntax error, whose line is relative to the statement."""
-        self.report(found.sentence, statement.line + found.line - 1, found.column)
+        self.report(diagnostic.full_message, statement.line + diagnostic.line - 1, diagnostic.column)
 
-    def unreadable(self, statement: Statement, explain: Callable[[], Mistake]) -> None:
+    def report_parser_error(self, statement: Statement, diagnose: Callable[[], SyntaxDiagnostic]) -> None:
         """Report a parser error. Errors beyond the reported number get no diagnostic, which is slow to compute."""
-        shown = len(self.problems) < MOST_REPORTED
-        self.mistake(statement, explain() if shown else Mistake("", 1, 1))
+        shown = len(self.problems) < MAX_REPORTED
+        self.report_diagnostic(statement, diagnose() if shown else SyntaxDiagnostic("", 1, 1))

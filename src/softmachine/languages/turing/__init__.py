@@ -1,22 +1,29 @@
 """Turing machines: data type, reference interpreter, and the established file formats."""
 
-from softmachine.languages.turing.configuration import Action, Configuration, Contents
-from softmachine.languages.turing.interpreter import Reason, Result, execute, replay, step, traced
-from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine, Verdict
+from softmachine.languages.turing.configuration import Action, Configuration, TapeContents
+from softmachine.languages.turing.interpreter import (
+    TuringResult,
+    TuringStopReason,
+    execute,
+    iterate_actions,
+    next_action,
+    replay,
+)
+from softmachine.languages.turing.machine import MOVES, Rule, TapeConvention, TuringMachine, Verdict
 
 __all__ = [
     "MOVES",
     "Rule",
-    "Tape",
+    "TapeConvention",
     "TuringMachine",
     "Verdict",
     "Action",
     "Configuration",
-    "Contents",
-    "Reason",
-    "Result",
+    "TapeContents",
+    "TuringStopReason",
+    "TuringResult",
     "execute",
     "replay",
-    "step",
-    "traced",
+    "next_action",
+    "iterate_actions",
 ]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.languages.turing.machine import MOVES, TuringMachine
-from softmachine.support.text import printable
-from softmachine.support.token_array import Coded
+from softmachine.support.text import escape_unprintable
+from softmachine.support.token_array import CodeArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class TapeContents:
     """Contents of a tape: ``symbols`` begin at cell ``first``; every other cell is blank."""
 
     first: int = 0
     symbols: Sequence[str] = ()
 
     @classmethod
-    def of(cls, cells: Mapping[int, str], blank: str) -> Contents:
+    def from_cells(cls, cells: Mapping[int, str], blank: str) -> TapeContents:
         """The segment from the leftmost to the rightmost non-blank cell."""
-        if isinstance(cells, Cells):
+        if isinstance(cells, SparseTape):
             return cells.contents
         written = [cell for cell, symbol in cells.items() if symbol != blank]
         if not written:
@@ -58,12 +58,12 @@ class Contents:
         return cls(first, tuple(cells.get(cell, blank) for cell in range(first, last + 1)))
 
 
-class Cells(MutableMapping[int, str]):
+class SparseTape(MutableMapping[int, str]):
     """Sparse tape, cell -> symbol, whose storage is not a dictionary."""
 
     @property
     @abstractmethod
-    def contents(self) -> Contents:
+    def contents(self) -> TapeContents:
         """The segment from the leftmost to the rightmost non-blank cell."""
 
 
@@ -92,7 +92,7 @@ class Configuration:
         cells[0] = dict(enumerate(machine.word(word)))
         return cls(machine.start, cells, [0] * machine.tapes, machine.blank)
 
-    def read(self) -> tuple[str, ...]:
+    def read_symbols(self) -> tuple[str, ...]:
         """The symbols under the heads."""
         return tuple([cells.get(head, self.blank) for cells, head in zip(self.cells, self.heads, strict=True)])
 
@@ -105,16 +105,16 @@ class Configuration:
         self.steps += 1
 
     @property
-    def tapes(self) -> tuple[Contents, ...]:
+    def tape_contents(self) -> tuple[TapeContents, ...]:
         """The contents of the tapes, each from the leftmost to the rightmost non-blank cell."""
-        return tuple(Contents.of(cells, self.blank) for cells in self.cells)
+        return tuple(TapeContents.from_cells(cells, self.blank) for cells in self.cells)
 
 
-PIECE = 1 << 20
+SCAN_CHUNK = 1 << 20
 """Cells scanned per chunk."""
 
 
-class LongTape(Cells):
+class LongTape(SparseTape):
     """Tape stored as an array, with the interface of a mapping; its keys are exactly the non-blank cells.
 
     Args:
@@ -149,68 +149,72 @@ class LongTape(Cells):
         self.array[cell - self.first] = 0
 
     def __iter__(self) -> Iterator[int]:
-        for start in range(0, len(self.array), PIECE):
-            for place in np.flatnonzero(self.array[start : start + PIECE]).tolist():
+        for start in range(0, len(self.array), SCAN_CHUNK):
+            for place in np.flatnonzero(self.array[start : start + SCAN_CHUNK]).tolist():
                 yield self.first + start + place
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.array))
 
     @property
-    def ends(self) -> tuple[int, int] | None:
+    def outermost_cells(self) -> tuple[int, int] | None:
         """The leftmost and the rightmost non-blank cell, if any."""
         low = next(iter(self), None)
         if low is None:
             return None
-        for stop in range(len(self.array), 0, -PIECE):
-            start = max(stop - PIECE, 0)
+        for stop in range(len(self.array), 0, -SCAN_CHUNK):
+            start = max(stop - SCAN_CHUNK, 0)
             found = np.flatnonzero(self.array[start:stop])
             if len(found):
                 return low, self.first + start + int(found[-1])
         raise AssertionError("there is a non-blank cell")
 
     @property
-    def contents(self) -> Contents:
+    def contents(self) -> TapeContents:
         """The segment from the leftmost to the rightmost non-blank cell, as a view."""
-        if (ends := self.ends) is None:
-            return Contents()
+        if (ends := self.outermost_cells) is None:
+            return TapeContents()
         low, high = ends
-        return Contents(low, Coded(self.array[low - self.first : high + 1 - self.first], self.symbols))
+        return TapeContents(low, CodeArray(self.array[low - self.first : high + 1 - self.first], self.symbols))
 
 
-WINDOW = 30
+WINDOW_RADIUS = 30
 """Cells shown on each side of the head."""
-AHEAD = 100_000
+MAX_SCANNED_STEPS = 100_000
 """Steps scanned for the leftmost cell, which aligns the columns of a trace."""
 
 
-def tape_line(configuration: Configuration, tape: int, first: int = 0) -> str:
+def format_tape(configuration: Configuration, tape: int, first: int = 0) -> str:
     """One tape, starting at cell ``first`` or at the leftmost non-blank cell, with the head's cell in brackets."""
     cells, head = configuration.cells[tape], configuration.heads[tape]
-    contents = configuration.tapes[tape]
+    contents = configuration.tape_contents[tape]
     first, last = min(first, contents.first, head), max(contents.first + len(contents.symbols) - 1, head)
-    left, right = max(first, head - WINDOW), min(last, head + WINDOW)
+    left, right = max(first, head - WINDOW_RADIUS), min(last, head + WINDOW_RADIUS)
     shown = []
     for cell in range(left, right + 1):
         symbol = cells.get(cell, configuration.blank)
-        symbol = "␣" if symbol == " " else printable(symbol, keep="")
+        symbol = "␣" if symbol == " " else escape_unprintable(symbol, keep="")
         shown.append(f"[{symbol}]" if cell == head else f" {symbol} ")
     return f"{'…' if left > first else ' '}{''.join(shown)}{'…' if right < last else ''}"
 
 
-def configuration_lines(configuration: Configuration, first: int = 0) -> Iterator[str]:
+def format_configuration(configuration: Configuration, first: int = 0) -> Iterator[str]:
     """The step, the state and the first tape on one line; further tapes below it."""
     for tape in range(len(configuration.cells)):
-        label = f"{configuration.steps:>6}  {printable(configuration.state, keep=''):<10}" if tape == 0 else " " * 18
-        yield f"{label}{tape_line(configuration, tape, first)}".rstrip()
+        label = (
+            f"{configuration.steps:>6}  {escape_unprintable(configuration.state, keep=''):<10}"
+            if tape == 0
+            else " " * 18
+        )
+        yield f"{label}{format_tape(configuration, tape, first)}".rstrip()
 
 
-def trace_lines(machine: TuringMachine, word: Iterable[str], actions: Sequence[Action]) -> Iterator[str]:
+def format_trace(machine: TuringMachine, word: Iterable[str], actions: Sequence[Action]) -> Iterator[str]:
     """Every configuration of a run as text, one line per tape, with the cells aligned."""
     configuration = Configuration.initial(machine, word)
-    seen = actions[:AHEAD]
+    seen = actions[:MAX_SCANNED_STEPS]
     leftmost = min(min(accumulate((MOVES[a.move[k]] for a in seen), initial=0)) for k in range(machine.tapes))
-    yield "\n".join(configuration_lines(configuration, leftmost))
+    yield "\n".join(format_configuration(configuration, leftmost))
     for action in actions:
         configuration.apply(action)
-        yield "\n".join(configuration_lines(configuration, leftmost))
+        yield "\n".join(format_configuration(configuration, leftmost))

@@ -11,19 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from softmachine.languages.turing.configuration import Action, Configuration, Contents
-from softmachine.languages.turing.machine import Tape, TuringMachine, Verdict
+from softmachine.languages.turing.configuration import Action, Configuration, TapeContents
+from softmachine.languages.turing.machine import TapeConvention, TuringMachine, Verdict
 from softmachine.support.errors import UsageError
-from softmachine.support.token_array import Codes
+from softmachine.support.token_array import CodedSequence
 
-PLAIN_STEPS, PLAIN_STEPS_WITH_NUMBA = 20_000, 1_000
+INTERPRETED_STEPS, INTERPRETED_STEPS_WITH_NUMBA = 20_000, 1_000
 """Steps before the compiled loop takes over, so that short runs do not pay for its start-up; fewer if numba is
 already imported."""
-PLAIN_PIECE, PIECE = 1 << 10, 1 << 20
+INTERPRETED_CHUNK, COMPILED_CHUNK = 1 << 10, 1 << 20
 """Steps per yielded chunk, interpreted and compiled."""
 
 
-class Reason(StrEnum):
+class TuringStopReason(StrEnum):
     """Why a run ended."""
 
     ACCEPTING_STATE = "accepting state"
@@ -35,7 +35,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True)
-class Result:
+class TuringResult:
     """Result of a run.
 
     Args:
@@ -53,17 +53,17 @@ class Result:
     machine: TuringMachine
     word: tuple[str, ...]
     verdict: Verdict | None
-    reason: Reason
+    reason: TuringStopReason
     steps: int
     state: str
-    tapes: tuple[Contents, ...]
+    tapes: tuple[TapeContents, ...]
     heads: tuple[int, ...]
     actions: tuple[Action, ...] | None = field(default=None, repr=False)
 
     @property
     def output(self) -> str:
         """The first tape from the leftmost to the rightmost non-blank cell, as text."""
-        return self.machine.spell(self.tapes[0].symbols)
+        return self.machine.format_symbols(self.tapes[0].symbols)
 
     @property
     def accepted(self) -> bool:
@@ -73,35 +73,35 @@ class Result:
     @property
     def halted(self) -> bool:
         """Whether the machine halted, rather than reached the step limit."""
-        return self.reason is not Reason.STEP_LIMIT
+        return self.reason is not TuringStopReason.STEP_LIMIT
 
 
-def step(machine: TuringMachine, configuration: Configuration) -> Action | Reason:
+def next_action(machine: TuringMachine, configuration: Configuration) -> Action | TuringStopReason:
     """The next action, or the reason to halt. The configuration is not changed."""
     if configuration.state in machine.accept:
-        return Reason.ACCEPTING_STATE
+        return TuringStopReason.ACCEPTING_STATE
     if configuration.state in machine.reject:
-        return Reason.REJECTING_STATE
-    rule = machine.rule(configuration.state, configuration.read())
+        return TuringStopReason.REJECTING_STATE
+    rule = machine.find_rule(configuration.state, configuration.read_symbols())
     if rule is None:
-        return Reason.NO_RULE
-    if machine.tape is Tape.TWO_WAY:
+        return TuringStopReason.NO_RULE
+    if machine.tape is TapeConvention.TWO_WAY:
         return Action(rule.next, rule.write, rule.move)
     held_back = [move == "L" and head == 0 for move, head in zip(rule.move, configuration.heads, strict=True)]
-    if machine.tape is Tape.ERROR and any(held_back):
-        return Reason.LEFT_END
+    if machine.tape is TapeConvention.ERROR and any(held_back):
+        return TuringStopReason.LEFT_END
     move = tuple("S" if held else move for move, held in zip(rule.move, held_back, strict=True))
     return Action(rule.next, rule.write, move)
 
 
-def plain_steps() -> int:
+def interpreted_steps() -> int:
     """The number of steps before the compiled loop takes over."""
-    return min(PLAIN_STEPS, PLAIN_STEPS_WITH_NUMBA) if "numba" in sys.modules else PLAIN_STEPS
+    return min(INTERPRETED_STEPS, INTERPRETED_STEPS_WITH_NUMBA) if "numba" in sys.modules else INTERPRETED_STEPS
 
 
 def execute(
     machine: TuringMachine, word: str | Iterable[str], *, max_steps: int = 1_000_000, trace: bool = False
-) -> Result:
+) -> TuringResult:
     """Run a machine on an input.
 
     A run that halts after exactly ``max_steps`` steps counts as halted: the limit is reached only if another rule
@@ -122,20 +122,20 @@ def execute(
     word = machine.word(word)
     configuration = Configuration.initial(machine, word)
     actions: list[Action] | None = [] if trace else None
-    reason = _advance(machine, configuration, max_steps if trace else min(max_steps, plain_steps()), actions)
-    if reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
+    reason = _advance(machine, configuration, max_steps if trace else min(max_steps, interpreted_steps()), actions)
+    if reason is TuringStopReason.STEP_LIMIT and configuration.steps < max_steps:
         from softmachine.languages.turing import jit_interpreter
 
         jit_interpreter.advance(machine, configuration, max_steps)
         reason = _advance(machine, configuration, max_steps, actions)
-    return Result(
+    return TuringResult(
         machine=machine,
         word=word,
-        verdict=None if reason is Reason.STEP_LIMIT else machine.verdict(configuration.state),
+        verdict=None if reason is TuringStopReason.STEP_LIMIT else machine.verdict(configuration.state),
         reason=reason,
         steps=configuration.steps,
         state=configuration.state,
-        tapes=configuration.tapes,
+        tapes=configuration.tape_contents,
         heads=tuple(configuration.heads),
         actions=None if actions is None else tuple(actions),
     )
@@ -143,12 +143,12 @@ def execute(
 
 def _advance(
     machine: TuringMachine, configuration: Configuration, max_steps: int, actions: list[Action] | None
-) -> Reason:
+) -> TuringStopReason:
     """Run until the machine halts or ``max_steps`` total steps are reached; returns the reason."""
     shared: dict[Action, Action] = {}
-    while not isinstance(action := step(machine, configuration), Reason):
+    while not isinstance(action := next_action(machine, configuration), TuringStopReason):
         if configuration.steps >= max_steps:
-            return Reason.STEP_LIMIT
+            return TuringStopReason.STEP_LIMIT
         configuration.apply(action)
         if actions is not None:
             # A machine has few distinct actions: sharing them keeps a trace at one pointer per step.
@@ -156,31 +156,33 @@ def _advance(
     return action
 
 
-def traced(machine: TuringMachine, configuration: Configuration, max_steps: int) -> Iterator[Sequence[Action]]:
+def iterate_actions(machine: TuringMachine, configuration: Configuration, max_steps: int) -> Iterator[Sequence[Action]]:
     """Yield the actions of a run from a configuration, in chunks, until it halts or reaches ``max_steps`` total steps.
 
     The configuration is updated in place, and is current once all chunks are yielded. Long runs use the compiled loop,
     in memory independent of their length.
     """
-    yield from _plainly_traced(machine, configuration, min(max_steps, plain_steps()))
-    if configuration.steps >= max_steps or isinstance(step(machine, configuration), Reason):
+    yield from _interpret_actions(machine, configuration, min(max_steps, interpreted_steps()))
+    if configuration.steps >= max_steps or isinstance(next_action(machine, configuration), TuringStopReason):
         return
     from softmachine.languages.turing import jit_interpreter
 
-    if not jit_interpreter.fits(machine):
-        yield from _plainly_traced(machine, configuration, max_steps)
+    if not jit_interpreter.fits_table_limit(machine):
+        yield from _interpret_actions(machine, configuration, max_steps)
         return
-    run = jit_interpreter.Running(machine, configuration)
+    run = jit_interpreter.JitRun(machine, configuration)
     while not run.stopped and run.steps < max_steps:
-        yield run.record(min(PIECE, max_steps - run.steps))
-    run.restore(configuration)
+        yield run.record(min(COMPILED_CHUNK, max_steps - run.steps))
+    run.store_to(configuration)
 
 
-def _plainly_traced(machine: TuringMachine, configuration: Configuration, max_steps: int) -> Iterator[Sequence[Action]]:
-    reason = Reason.STEP_LIMIT
-    while reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
+def _interpret_actions(
+    machine: TuringMachine, configuration: Configuration, max_steps: int
+) -> Iterator[Sequence[Action]]:
+    reason = TuringStopReason.STEP_LIMIT
+    while reason is TuringStopReason.STEP_LIMIT and configuration.steps < max_steps:
         piece: list[Action] = []
-        reason = _advance(machine, configuration, min(max_steps, configuration.steps + PLAIN_PIECE), piece)
+        reason = _advance(machine, configuration, min(max_steps, configuration.steps + INTERPRETED_CHUNK), piece)
         yield piece
 
 
@@ -194,10 +196,10 @@ def replay(machine: TuringMachine, word: str | Iterable[str], actions: Iterable[
         InputError: If a symbol of the input is not in the machine's alphabet.
     """
     configuration = Configuration.initial(machine, word)
-    if isinstance(actions, Codes) and len(actions) > plain_steps():
+    if isinstance(actions, CodedSequence) and len(actions) > interpreted_steps():
         from softmachine.languages.turing import jit_interpreter
 
-        jit_interpreter.replay(machine, configuration, tuple(actions.names), actions.parts())
+        jit_interpreter.replay(machine, configuration, tuple(actions.names), actions.code_arrays())
         return configuration
     for action in actions:
         configuration.apply(action)

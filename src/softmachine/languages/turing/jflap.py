@@ -12,43 +12,50 @@ import warnings
 from collections.abc import Iterator
 from html import escape
 
-from softmachine.languages.formats import refuse
-from softmachine.languages.source import check_size, name_of
-from softmachine.languages.turing.located_nodes import XmlNode, read_xml
-from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
-from softmachine.support.errors import Place, SourceError
+from softmachine.languages.formats import raise_inexpressible
+from softmachine.languages.source import check_source_length, default_name
+from softmachine.languages.turing.located_nodes import XmlNode, parse_xml
+from softmachine.languages.turing.machine import MOVES, Rule, TapeConvention, TuringMachine
+from softmachine.support.errors import SourceError, SourceLocation
 
 BLANK = "□"
-MOST_TAPES = 5
+MAX_TAPES = 5
 XML_CHARACTERS = re.compile("[\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
     """Parse a JFLAP file. Transitions that leave a final state never apply; they cause a warning."""
-    check_size(text, source, "a machine may be described in")
-    root = read_xml(text.removeprefix("\ufeff"), source)
+    check_source_length(text, source, "a machine may be described in")
+    root = parse_xml(text.removeprefix("\ufeff"), source)
     kind = root.text_of("type")
     if root.tag != "structure" or kind is None:
         raise SourceError("this is not a JFLAP file", place=root.place, hint="it begins with <structure><type>turing")
     if kind != "turing":
         raise SourceError(f"this JFLAP file is of type {kind!r}; only 'turing' is supported", place=root.place)
-    automaton = root.first("automaton") or root
-    _refuse_building_blocks(automaton)
-    states = _states(automaton, root.place)
-    start = [states[_id(node)] for node in automaton.all("state", "block") if node.first("initial")]
-    accept = tuple(states[_id(node)] for node in automaton.all("state", "block") if node.first("final"))
+    automaton = root.first_child("automaton") or root
+    _reject_building_blocks(automaton)
+    states = _parse_states(automaton, root.place)
+    start = [
+        states[_id(node)] for node in automaton.children_with_tags("state", "block") if node.first_child("initial")
+    ]
+    accept = tuple(
+        states[_id(node)] for node in automaton.children_with_tags("state", "block") if node.first_child("final")
+    )
     if len(start) != 1:
         problem = f"there are {len(start)} initial states ({' '.join(start)})" if start else "no state is initial"
         raise SourceError(problem, place=root.place, hint="mark exactly one state with <initial/>")
-    tapes = _tapes(root)
-    rules = [_rule(number, node, states, tapes) for number, node in enumerate(automaton.all("transition"), 1)]
+    tapes = _parse_tape_count(root)
+    rules = [
+        _parse_rule(number, node, states, tapes)
+        for number, node in enumerate(automaton.children_with_tags("transition"), 1)
+    ]
     for rule in rules:
         if rule.state in accept:
             warnings.warn(f"{rule.place}: {rule} leaves a final state, so it never applies", stacklevel=2)
     rules = [rule for rule in rules if rule.state not in accept]
     symbols = sorted({symbol for rule in rules for symbol in rule.read + rule.write} - {BLANK})
     return TuringMachine(
-        name=name or name_of(source) or "machine",
+        name=name or default_name(source) or "machine",
         states=tuple(states.values()),
         alphabet=tuple(symbols),
         symbols=(BLANK, *symbols),
@@ -61,9 +68,9 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Tu
     )
 
 
-def _refuse_building_blocks(automaton: XmlNode) -> None:
+def _reject_building_blocks(automaton: XmlNode) -> None:
     machines = {child.tag: child for child in automaton.children}
-    for block in automaton.all("block"):
+    for block in automaton.children_with_tags("block"):
         inner = machines.get(block.text_of("tag") or "")
         if inner is not None and inner.children:
             raise SourceError(
@@ -77,10 +84,10 @@ def _id(node: XmlNode) -> str:
     return node.attributes.get("id", "").strip()
 
 
-def _states(automaton: XmlNode, place: Place) -> dict[str, str]:
+def _parse_states(automaton: XmlNode, place: SourceLocation) -> dict[str, str]:
     """The names of the states by their ids; repeated names get the id as a suffix."""
     names: dict[str, str] = {}
-    for node in automaton.all("state", "block"):
+    for node in automaton.children_with_tags("state", "block"):
         identity = _id(node)
         if not identity or identity in names:
             problem = f"two states have the id {identity}" if identity else "a state has no id"
@@ -98,14 +105,14 @@ def _states(automaton: XmlNode, place: Place) -> dict[str, str]:
     return names
 
 
-def _tapes(root: XmlNode) -> int:
+def _parse_tape_count(root: XmlNode) -> int:
     text = root.text_of("tapes") or "1"
-    if text not in {str(number) for number in range(1, MOST_TAPES + 1)}:
-        raise SourceError(f"{text!r} tapes are not possible", place=root.place, hint=f"1 to {MOST_TAPES} are")
+    if text not in {str(number) for number in range(1, MAX_TAPES + 1)}:
+        raise SourceError(f"{text!r} tapes are not possible", place=root.place, hint=f"1 to {MAX_TAPES} are")
     return int(text)
 
 
-def _rule(number: int, node: XmlNode, states: dict[str, str], tapes: int) -> Rule:
+def _parse_rule(number: int, node: XmlNode, states: dict[str, str], tapes: int) -> Rule:
     """Parse a transition. As in JFLAP, missing symbols default to the blank and missing moves to R."""
     ends = []
     for end in ("from", "to"):
@@ -118,16 +125,16 @@ def _rule(number: int, node: XmlNode, states: dict[str, str], tapes: int) -> Rul
     if node.attributes.get("block") == "true":
         raise SourceError(f"{where} belongs to a building block; these are not supported", place=node.place)
     parts = {part: [default] * tapes for part, default in (("read", BLANK), ("write", BLANK), ("move", "R"))}
-    for child in node.all(*parts):
+    for child in node.children_with_tags(*parts):
         tape = child.attributes.get("tape", "").strip() or "1"
         if tape not in {str(tape) for tape in range(1, tapes + 1)}:
             raise SourceError(f"{where} refers to tape {tape!r}; tapes are 1 to {tapes}", place=child.place)
-        entry = _move if child.tag == "move" else _symbol
+        entry = _parse_move if child.tag == "move" else _parse_symbol
         parts[child.tag][int(tape) - 1] = entry(child, where)
     return Rule(ends[0], tuple(parts["read"]), tuple(parts["write"]), tuple(parts["move"]), ends[1], node.place)
 
 
-def _symbol(node: XmlNode, where: str) -> str:
+def _parse_symbol(node: XmlNode, where: str) -> str:
     text = node.text.strip()
     if text == "~" or "}" in text or (text.startswith("!") and len(text) > 1):
         raise SourceError(
@@ -140,7 +147,7 @@ def _symbol(node: XmlNode, where: str) -> str:
     return text or BLANK
 
 
-def _move(node: XmlNode, where: str) -> str:
+def _parse_move(node: XmlNode, where: str) -> str:
     text = node.text.strip()
     if text not in MOVES:
         raise SourceError(f"{where} moves {text!r}", place=node.place, hint="a move is L, R or S")
@@ -149,24 +156,24 @@ def _move(node: XmlNode, where: str) -> str:
 
 def to_text(machine: TuringMachine) -> str:
     """Format a machine as a JFLAP file, with the states laid out on a circle."""
-    refuse(machine, "JFLAP", _obstacles(machine))
+    raise_inexpressible(machine, "JFLAP", _find_obstacles(machine))
     number = {state: index for index, state in enumerate(machine.states)}
     tapes = [f"\t<tapes>{machine.tapes}</tapes>"] if machine.tapes > 1 else []
     lines = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?>', "<structure>", "\t<type>turing</type>", *tapes]
     lines.append("\t<automaton>")
     for state, index in number.items():
-        lines.append(f'\t\t<state id="{index}" name="{_attribute(state)}">')
+        lines.append(f'\t\t<state id="{index}" name="{_escape_attribute(state)}">')
         lines += [f"\t\t\t{line}" for line in _coordinates(index, len(number))]
         lines += ["\t\t\t<initial/>"] * (state == machine.start) + ["\t\t\t<final/>"] * (state in machine.accept)
         lines.append("\t\t</state>")
     for rule in machine.rules:
         lines += ["\t\t<transition>", f"\t\t\t<from>{number[rule.state]}</from>", f"\t\t\t<to>{number[rule.next]}</to>"]
-        lines += [f"\t\t\t{line}" for line in _parts(machine, rule)]
+        lines += [f"\t\t\t{line}" for line in _format_tapes(machine, rule)]
         lines.append("\t\t</transition>")
     return "\n".join([*lines, "\t</automaton>", "</structure>"]) + "\n"
 
 
-def _parts(machine: TuringMachine, rule: Rule) -> Iterator[str]:
+def _format_tapes(machine: TuringMachine, rule: Rule) -> Iterator[str]:
     for tape in range(machine.tapes):
         attribute = f' tape="{tape + 1}"' if machine.tapes > 1 else ""
         for tag, entry in (("read", rule.read[tape]), ("write", rule.write[tape]), ("move", rule.move[tape])):
@@ -180,15 +187,15 @@ def _coordinates(index: int, states: int) -> tuple[str, str]:
     return f"<x>{x:.1f}</x>", f"<y>{y:.1f}</y>"
 
 
-def _attribute(text: str) -> str:
+def _escape_attribute(text: str) -> str:
     return "".join(f"&#{ord(character)};" if character in "\t\n\r" else escape(character) for character in text)
 
 
-def _obstacles(machine: TuringMachine) -> Iterator[str]:
+def _find_obstacles(machine: TuringMachine) -> Iterator[str]:
     others = [symbol for symbol in machine.symbols if symbol != machine.blank]
-    if machine.tapes > MOST_TAPES:
-        yield f"it has {machine.tapes} tapes; JFLAP has at most {MOST_TAPES}"
-    if machine.tape is not Tape.TWO_WAY:
+    if machine.tapes > MAX_TAPES:
+        yield f"it has {machine.tapes} tapes; JFLAP has at most {MAX_TAPES}"
+    if machine.tape is not TapeConvention.TWO_WAY:
         yield "its tape has a left end"
     if machine.reject:
         yield f"it has rejecting states ({' '.join(machine.reject)})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from softmachine.languages.formats import json_codec
-from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
+from softmachine.languages.formats import make_json_codec
+from softmachine.languages.turing.machine import Rule, TapeConvention, TuringMachine
 from softmachine.support.errors import SourceError
 
 
@@ -51,7 +51,7 @@ def machine_from_json(data: Any) -> TuringMachine:
             start=str(data["start"]),
             accept=_strings(data["accept"]),
             reject=_strings(data["reject"]),
-            tape=Tape(data["tape"]),
+            tape=TapeConvention(data["tape"]),
             tapes=int(data["tapes"]),
             default_input=_strings(data["default_input"] or ()),
         )
@@ -66,4 +66,4 @@ def _strings(items: Iterable[object]) -> tuple[str, ...]:
     return strings
 
 
-parse_json, format_json = json_codec(machine_to_json, machine_from_json)
+parse_json, format_json = make_json_codec(machine_to_json, machine_from_json)

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from softmachine.support.errors import Place, SourceError
+from softmachine.support.errors import SourceError, SourceLocation
 
-DEEPEST = 32
+MAX_DEPTH = 32
 
 
 @dataclass
@@ -23,25 +23,25 @@ class XmlNode:
 
     tag: str
     attributes: dict[str, str]
-    place: Place
+    place: SourceLocation
     text: str = ""
     children: list[XmlNode] = field(default_factory=list)
 
-    def all(self, *tags: str) -> Iterator[XmlNode]:
+    def children_with_tags(self, *tags: str) -> Iterator[XmlNode]:
         """The children with one of these tags."""
         return (child for child in self.children if child.tag in tags)
 
-    def first(self, tag: str) -> XmlNode | None:
+    def first_child(self, tag: str) -> XmlNode | None:
         """The first child with this tag, if there is one."""
-        return next(self.all(tag), None)
+        return next(self.children_with_tags(tag), None)
 
     def text_of(self, tag: str) -> str | None:
         """The stripped text of the first child with this tag; None if there is no such child."""
-        child = self.first(tag)
+        child = self.first_child(tag)
         return None if child is None else child.text.strip()
 
 
-def read_xml(text: str, source: str) -> XmlNode:
+def parse_xml(text: str, source: str) -> XmlNode:
     """Parse a document; returns its root element."""
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser, ParseError
@@ -61,7 +61,7 @@ def read_xml(text: str, source: str) -> XmlNode:
         problem = str(error).partition(":")[0]
         raise SourceError(f"cannot read this as XML: {problem}", place=builder.place()) from None
     except ValueError as error:
-        raise SourceError(f"cannot read this as XML: {error}", place=Place(source)) from None
+        raise SourceError(f"cannot read this as XML: {error}", place=SourceLocation(source)) from None
     return builder.open[0].children[0]
 
 
@@ -71,16 +71,16 @@ class _Builder:
     def __init__(self, source: str) -> None:
         self.source = source
         self.parser: Any = None
-        self.open = [XmlNode("", {}, Place(source))]
+        self.open = [XmlNode("", {}, SourceLocation(source))]
 
-    def place(self) -> Place:
+    def place(self) -> SourceLocation:
         expat = self.parser.parser
-        return Place(self.source, expat.CurrentLineNumber, expat.CurrentColumnNumber + 1)
+        return SourceLocation(self.source, expat.CurrentLineNumber, expat.CurrentColumnNumber + 1)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         node = XmlNode(tag, dict(attributes), self.place())
-        if len(self.open) > DEEPEST:
-            raise SourceError(f"elements are nested more than {DEEPEST} deep", place=node.place)
+        if len(self.open) > MAX_DEPTH:
+            raise SourceError(f"elements are nested more than {MAX_DEPTH} deep", place=node.place)
         self.open[-1].children.append(node)
         self.open.append(node)
 
@@ -105,7 +105,7 @@ class YamlNode:
     """
 
     kind: str
-    place: Place
+    place: SourceLocation
     text: str = ""
     style: str = ""
     items: tuple[YamlNode, ...] = ()
@@ -120,35 +120,35 @@ class YamlNode:
         """An error located at this node."""
         return SourceError(message, place=self.place, hint=hint)
 
-    def scalar(self, what: str) -> str:
+    def scalar_text(self, what: str) -> str:
         """The text of a scalar."""
         if self.kind != "single value":
             raise self.error(f"{what} should be a single value, not a {self.kind}")
         return self.text
 
-    def scalars(self, what: str) -> Iterator[tuple[str, YamlNode]]:
+    def scalar_list(self, what: str) -> Iterator[tuple[str, YamlNode]]:
         """The scalars of a list with their texts; a scalar counts as a list of one."""
         for node in self.items if self.kind == "list" else (self,):
-            yield node.scalar(f"an entry of {what}"), node
+            yield node.scalar_text(f"an entry of {what}"), node
 
-    def rows(self, what: str) -> tuple[tuple[YamlNode, YamlNode], ...]:
+    def mapping_pairs(self, what: str) -> tuple[tuple[YamlNode, YamlNode], ...]:
         """The keys and values of a mapping; null is an empty one."""
         if self.kind != "mapping" and not self.is_null:
             raise self.error(f"{what} should be a mapping (key: value), not a {self.kind}")
         return self.pairs
 
-    def entries(self, what: str) -> dict[str, tuple[YamlNode, YamlNode]]:
+    def mapping_by_key(self, what: str) -> dict[str, tuple[YamlNode, YamlNode]]:
         """A mapping by the texts of its keys, which must be distinct: text -> (key, value)."""
         result: dict[str, tuple[YamlNode, YamlNode]] = {}
-        for key, value in self.rows(what):
-            name = key.scalar(f"a key of {what}")
+        for key, value in self.mapping_pairs(what):
+            name = key.scalar_text(f"a key of {what}")
             if name in result:
                 raise key.error(f"{name!r} occurs twice in {what}, first at {result[name][0].place}")
             result[name] = (key, value)
         return result
 
 
-def read_yaml(text: str, place: Place) -> YamlNode:
+def parse_yaml(text: str, place: SourceLocation) -> YamlNode:
     """Parse a document; returns its root node.
 
     Args:
@@ -165,20 +165,20 @@ def read_yaml(text: str, place: Place) -> YamlNode:
         next(events)
         if isinstance(next(events), yaml.StreamEndEvent):
             raise SourceError("the document is empty", place=place)
-        node = _node(events, place)
+        node = _parse_node(events, place)
         next(events)
         if not isinstance(event := next(events), yaml.StreamEndEvent):
-            raise _unreadable("but found another document", _place(event.start_mark, place))
+            raise _syntax_error("but found another document", _place(event.start_mark, place))
     except yaml.MarkedYAMLError as error:
         problem = (error.problem or "this is not YAML").replace("character '\\t'", "a tab")
-        raise _unreadable(problem, _place(error.problem_mark, place)) from None
+        raise _syntax_error(problem, _place(error.problem_mark, place)) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise _unreadable(str(error).partition("\n")[0], place) from None
+        raise _syntax_error(str(error).partition("\n")[0], place) from None
     assert node is not None  # A document has a root node.
     return node
 
 
-def read_embedded(node: YamlNode, text: str, what: str) -> YamlNode:
+def parse_embedded(node: YamlNode, text: str, what: str) -> YamlNode:
     """Parse the document that is the text of a scalar; returns its root node.
 
     Args:
@@ -189,27 +189,31 @@ def read_embedded(node: YamlNode, text: str, what: str) -> YamlNode:
     Raises:
         SourceError: If it is not YAML, or empty.
     """
-    inner, line = node.scalar(what), node.place.line or 1
+    inner, line = node.scalar_text(what), node.place.line or 1
     pairs = zip(text.replace("\r\n", "\n").split("\n")[line:], inner.split("\n"), strict=False)
     indents = {len(outer) - len(within) for outer, within in pairs if within.strip() and outer.endswith(within)}
     # Only in a literal block do the lines of the inner document correspond to lines of the outer one.
     literal = node.style == "|" and len(indents) == 1
-    place = Place(node.place.source, line + 1, indents.pop() + 1) if literal else Place(node.place.source, line)
-    return read_yaml(inner, place)
+    place = (
+        SourceLocation(node.place.source, line + 1, indents.pop() + 1)
+        if literal
+        else SourceLocation(node.place.source, line)
+    )
+    return parse_yaml(inner, place)
 
 
-def _place(mark: Any, origin: Place) -> Place:
+def _place(mark: Any, origin: SourceLocation) -> SourceLocation:
     """The location in the file of a mark in a document that begins at the origin."""
     if mark is None or origin.column is None:
         return origin
-    return Place(origin.source, (origin.line or 1) + mark.line, origin.column + mark.column)
+    return SourceLocation(origin.source, (origin.line or 1) + mark.line, origin.column + mark.column)
 
 
-def _unreadable(problem: str, place: Place) -> SourceError:
+def _syntax_error(problem: str, place: SourceLocation) -> SourceError:
     return SourceError(f"cannot read this as YAML: {problem}", place=place)
 
 
-def _node(events: Iterator[Any], origin: Place, depth: int = 1) -> YamlNode | None:
+def _parse_node(events: Iterator[Any], origin: SourceLocation, depth: int = 1) -> YamlNode | None:
     """Parse the next node; None at the end of a list or a mapping."""
     import yaml
 
@@ -219,12 +223,12 @@ def _node(events: Iterator[Any], origin: Place, depth: int = 1) -> YamlNode | No
         return None
     if event.anchor:
         problem = "anchors and aliases (&x, *x) are not supported; write it out, or use synonyms"
-        raise _unreadable(problem, place)
-    if depth > DEEPEST:
-        raise _unreadable(f"lists and mappings are nested more than {DEEPEST} deep", place)
+        raise _syntax_error(problem, place)
+    if depth > MAX_DEPTH:
+        raise _syntax_error(f"lists and mappings are nested more than {MAX_DEPTH} deep", place)
     if isinstance(event, yaml.ScalarEvent):
         return YamlNode("single value", place, text=event.value, style=event.style or "")
-    children = tuple(iter(lambda: _node(events, origin, depth + 1), None))
+    children = tuple(iter(lambda: _parse_node(events, origin, depth + 1), None))
     if isinstance(event, yaml.SequenceStartEvent):
         return YamlNode("list", place, items=children)
     return YamlNode("mapping", place, pairs=tuple(zip(children[::2], children[1::2], strict=True)))

@@ -9,17 +9,17 @@ from enum import StrEnum
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.languages.source import OfWords, is_symbol, name_problems
-from softmachine.support.errors import InvalidError, Place
+from softmachine.languages.source import WordSource, find_name_problems, is_symbol
+from softmachine.support.errors import InvalidError, SourceLocation
 from softmachine.support.notebook_html import html_table
-from softmachine.support.token_array import Codes
+from softmachine.support.token_array import CodedSequence
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
-MOST_COLUMNS = 24
+MAX_TABLE_COLUMNS = 24
 """Maximum columns (readings) of the rule table in a notebook."""
 
 
-class Tape(StrEnum):
+class TapeConvention(StrEnum):
     """Convention for the cells to the left of cell 0."""
 
     TWO_WAY = "two-way"
@@ -48,7 +48,7 @@ class Rule:
     write: tuple[str, ...]
     move: tuple[str, ...]
     next: str
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         read, write, move = (" ".join(part) for part in (self.read, self.write, self.move))
@@ -56,7 +56,7 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuringMachine(OfWords):
+class TuringMachine(WordSource):
     """A deterministic Turing machine (Q, Σ, Γ, δ, q_start, accept, reject) with K tapes.
 
     The input is on the first tape, starting at cell 0, where every head starts. A machine halts in an accepting or
@@ -87,13 +87,13 @@ class TuringMachine(OfWords):
     start: str
     accept: tuple[str, ...] = ()
     reject: tuple[str, ...] = ()
-    tape: Tape = Tape.TWO_WAY
+    tape: TapeConvention = TapeConvention.TWO_WAY
     tapes: int = 1
     default_input: tuple[str, ...] = field(default=(), compare=False)
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = name_problems((self.name, *self.states, *self.symbols)) or list(_problems(self))
+        problems = find_name_problems((self.name, *self.states, *self.symbols)) or list(_find_problems(self))
         if problems:
             raise InvalidError(f"Turing machine {self.name!r}", problems, place=self.place)
 
@@ -101,12 +101,12 @@ class TuringMachine(OfWords):
     def _rule_of(self) -> dict[tuple[str, tuple[str, ...]], Rule]:
         return {(rule.state, rule.read): rule for rule in self.rules}
 
-    def rule(self, state: str, read: tuple[str, ...]) -> Rule | None:
+    def find_rule(self, state: str, read: tuple[str, ...]) -> Rule | None:
         """The rule for a state and the symbols under the heads; None if the machine halts."""
         return self._rule_of.get((state, read))
 
     @property
-    def final(self) -> tuple[str, ...]:
+    def halting_states(self) -> tuple[str, ...]:
         """The accepting and rejecting states, in which the machine halts."""
         return self.accept + self.reject
 
@@ -118,10 +118,10 @@ class TuringMachine(OfWords):
             return Verdict.REJECT
         return Verdict.HALT
 
-    def spell(self, symbols: Iterable[str]) -> str:
+    def format_symbols(self, symbols: Iterable[str]) -> str:
         """Format symbols: joined, with spaces between them if any symbol of the machine is longer than a character."""
         between = "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
-        return symbols.joined(between) if isinstance(symbols, Codes) else between.join(symbols)
+        return symbols.join_text(between) if isinstance(symbols, CodedSequence) else between.join(symbols)
 
     def __str__(self) -> str:
         tapes = "" if self.tapes == 1 else f", {self.tapes} tapes"
@@ -134,17 +134,17 @@ class TuringMachine(OfWords):
         return machine_table(self)
 
 
-def _problems(machine: TuringMachine) -> Iterator[str]:
+def _find_problems(machine: TuringMachine) -> Iterator[str]:
     """All problems of a definition, one sentence each."""
     states, symbols = set(machine.states), set(machine.symbols)
     if machine.tapes < 1:
         yield f"it has {machine.tapes} tapes; write at least 1"
-    yield from _repeated("state", machine.states)
-    yield from _repeated("symbol", machine.symbols)
+    yield from _find_repeated("state", machine.states)
+    yield from _find_repeated("symbol", machine.symbols)
     if not machine.start:
         yield "it has no start state; name one of its states"
     elif machine.start not in states:
-        yield f"the start state {machine.start!r} is not one of its states ({_some(machine.states)})"
+        yield f"the start state {machine.start!r} is not one of its states ({_format_names(machine.states)})"
     for kind, group in (("accepting", machine.accept), ("rejecting", machine.reject)):
         for state in group:
             if state not in states:
@@ -153,7 +153,7 @@ def _problems(machine: TuringMachine) -> Iterator[str]:
         if state in machine.reject:
             yield f"state {state!r} both accepts and rejects"
     if machine.blank not in symbols:
-        yield f"the blank {machine.blank!r} is not one of its symbols ({_some(machine.symbols)})"
+        yield f"the blank {machine.blank!r} is not one of its symbols ({_format_names(machine.symbols)})"
     if machine.blank in machine.alphabet:
         yield f"the blank {machine.blank!r} is in the input alphabet; the end of an input would be ambiguous"
     for symbol in machine.alphabet:
@@ -187,17 +187,17 @@ def _rule_problems(machine: TuringMachine, rule: Rule, states: set[str], symbols
     for move in rule.move:
         if move not in MOVES:
             yield f"{where}: {move!r} is not a move; write L, R or S"
-    if rule.state in machine.final:
+    if rule.state in machine.halting_states:
         yield f"{where} leaves a state in which the machine has already halted; remove it"
 
 
-def _repeated(what: str, names: tuple[str, ...]) -> Iterator[str]:
+def _find_repeated(what: str, names: tuple[str, ...]) -> Iterator[str]:
     for name, times in Counter(names).items():
         if times > 1:
             yield f"{what} {name!r} is listed {times} times"
 
 
-def _some(names: tuple[str, ...], most: int = 12) -> str:
+def _format_names(names: tuple[str, ...], most: int = 12) -> str:
     return " ".join(names[:most]) + (" …" if len(names) > most else "") or "there are none"
 
 
@@ -206,15 +206,16 @@ def machine_table(machine: TuringMachine) -> str:
     readings = list(dict.fromkeys(rule.read for rule in machine.rules))
     if machine.tapes == 1:
         readings = [(symbol,) for symbol in machine.symbols]
-    shown = readings[:MOST_COLUMNS]
-    head = ["state", *map(_seen, shown), *(["…"] if len(readings) > len(shown) else [])]
+    shown = readings[:MAX_TABLE_COLUMNS]
+    head = ["state", *map(_format_symbols, shown), *(["…"] if len(readings) > len(shown) else [])]
     rows = [
-        [_marked(machine, state), *(_action(machine.rule(state, read)) for read in shown)] for state in machine.states
+        [_format_state(machine, state), *(_format_action(machine.find_rule(state, read)) for read in shown)]
+        for state in machine.states
     ]
     return html_table(rows, str(machine), head=head)
 
 
-def _marked(machine: TuringMachine, state: str) -> str:
+def _format_state(machine: TuringMachine, state: str) -> str:
     """A state, marked if it is the start state or a final state."""
     marks = [
         mark
@@ -224,10 +225,10 @@ def _marked(machine: TuringMachine, state: str) -> str:
     return f"{state} ({', '.join(marks)})" if marks else state
 
 
-def _action(rule: Rule | None) -> str:
-    return "" if rule is None else f"{_seen(rule.write)} {' '.join(rule.move)} {rule.next}"
+def _format_action(rule: Rule | None) -> str:
+    return "" if rule is None else f"{_format_symbols(rule.write)} {' '.join(rule.move)} {rule.next}"
 
 
-def _seen(symbols: tuple[str, ...]) -> str:
+def _format_symbols(symbols: tuple[str, ...]) -> str:
     # Make a space visible.
     return " ".join(symbol if symbol.strip() else "␣" for symbol in symbols)

@@ -8,19 +8,19 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from softmachine.languages.formats import parse, text_of
+from softmachine.languages.formats import decode_source, parse
 from softmachine.languages.source import Source
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["Entry", "Sample", "entries", "find", "names"]
+__all__ = ["ZooEntry", "SampleRun", "list_entries", "find_entry", "names"]
 
-INDEX = "index.yaml"
+INDEX_FILE = "index.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class SampleRun:
     """One run of a source.
 
     Args:
@@ -39,7 +39,7 @@ class Sample:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class ZooEntry:
     """A source of the zoo.
 
     Args:
@@ -52,47 +52,47 @@ class Entry:
     name: str
     about: str
     file: str
-    samples: tuple[Sample, ...]
+    samples: tuple[SampleRun, ...]
 
-    def read(self) -> str:
+    def read_text(self) -> str:
         """Read the text of its file."""
-        return text_of(_folder().joinpath(*self.file.split("/")).read_bytes(), source=self.file)
+        return decode_source(_folder().joinpath(*self.file.split("/")).read_bytes(), source=self.file)
 
     def load(self) -> Source:
         """Parse its file."""
-        return parse(self.read(), source=f"zoo/{self.file}", name=self.name)
+        return parse(self.read_text(), source=f"zoo/{self.file}", name=self.name)
 
 
-def entries() -> tuple[Entry, ...]:
+def list_entries() -> tuple[ZooEntry, ...]:
     """All entries of the zoo, in the order of the index."""
-    return tuple(map(_entry, _texts()))
+    return tuple(map(_entry, _index_texts()))
 
 
-def find(name: str) -> Entry | None:
+def find_entry(name: str) -> ZooEntry | None:
     """The entry with this name, if there is one."""
-    return _entry(name) if name in _texts() else None
+    return _entry(name) if name in _index_texts() else None
 
 
 def names() -> tuple[str, ...]:
     """The names of all entries, without parsing them."""
-    return tuple(_texts())
+    return tuple(_index_texts())
 
 
 @cache
-def _texts() -> dict[str, str]:
+def _index_texts() -> dict[str, str]:
     """The lines of each entry in the index, by name. Parsing the whole index as YAML takes half a second."""
-    index = _folder().joinpath(INDEX).read_text(encoding="utf-8")
+    index = _folder().joinpath(INDEX_FILE).read_text(encoding="utf-8")
     return {text.split()[2]: text for text in re.split("^(?=- name: )", index, flags=re.MULTILINE)[1:]}
 
 
 @cache
-def _entry(name: str) -> Entry:
+def _entry(name: str) -> ZooEntry:
     # Imported here because importing yaml is slow.
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, where available, is ten times as fast
-    (fields,) = yaml.load(_texts()[name], Loader=loader)
-    return Entry(**{**fields, "samples": tuple(Sample(**sample) for sample in fields["samples"])})
+    (fields,) = yaml.load(_index_texts()[name], Loader=loader)
+    return ZooEntry(**{**fields, "samples": tuple(SampleRun(**sample) for sample in fields["samples"])})
 
 
 def _folder() -> Traversable:

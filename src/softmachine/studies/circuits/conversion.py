@@ -29,72 +29,76 @@ from numpy.typing import NDArray
 
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics import find_arithmetic
 from softmachine.engines.numerics.base import Array
-from softmachine.engines.numerics.fixed_point import Fixed
-from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate_many, simplified
+from softmachine.engines.numerics.fixed_point import FixedPointArithmetic
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate_many, simplify
 from softmachine.languages.source import Source
-from softmachine.studies.circuits.layers import Slot, Unrolled
-from softmachine.studies.circuits.wires import TRUE, Wires
+from softmachine.studies.circuits.layers import TokenWires, WireForwardPass
+from softmachine.studies.circuits.wires import TRUE, CircuitBuilder
 from softmachine.support.errors import ConstructionError, SoftmachineError, UsageError
-from softmachine.support.progress import Tell, nobody
-from softmachine.support.resources import Estimate, allow, consent
-from softmachine.support.text import many
+from softmachine.support.progress import ProgressCallback, ignore_progress
+from softmachine.support.resources import Estimate, allow_expensive, require_affordable
+from softmachine.support.text import pluralize
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt
 from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.weights import Transformer
 
-SHORT = 8
+MAX_UNESTIMATED_LENGTH = 8
 """Circuits for words up to this length are built without an estimate."""
-ENOUGH = 0.04
+MIN_TRIAL_SECONDS = 0.04
 """Build time in seconds from which a circuit is large enough to extrapolate from."""
-LEAST, MOST = 2.0, 5.0
+MIN_POWER, MAX_POWER = 2.0, 5.0
 """Bounds of the power: attention compares all pairs of positions."""
-LAYER, LAYER_BYTES = 1e-3, 1_000
+SECONDS_PER_LAYER, BYTES_PER_LAYER = 1e-3, 1_000
 """Approximate minimum cost of a layer: seconds and bytes."""
-WIRE_BYTES = 200
+BYTES_PER_WIRE = 200
 
 
-def allow_circuit(transformer: Transformer, n: int, wires: Callable[[int], int]) -> None:
+def require_affordable_circuit(transformer: Transformer, length: int, wires: Callable[[int], int]) -> None:
     """Require that the circuit of a transformer for words of length n is affordable.
 
     Args:
         transformer: The weights.
-        n: The length.
+        length: The length.
         wires: Builds a circuit for words of a given length and returns its number of wires.
 
     Raises:
-        EffortError: If the estimate exceeds ten minutes or half of the free memory, without consent.
+        TooExpensiveError: If the estimate exceeds ten minutes or half of the free memory, without consent.
     """
-    depth = transformer.depth(n)
-    allow(Estimate(f"a circuit of {many(depth, 'layer')}", depth * LAYER, depth * LAYER_BYTES))
-    if n <= SHORT:
+    depth = transformer.depth(length)
+    require_affordable(
+        Estimate(f"a circuit of {pluralize(depth, 'layer')}", depth * SECONDS_PER_LAYER, depth * BYTES_PER_LAYER)
+    )
+    if length <= MAX_UNESTIMATED_LENGTH:
         return
     try:
-        size, seconds, found, power = _tried(wires, n // 2)
+        size, seconds, found, power = _measure_growth(wires, length // 2)
     except SoftmachineError:  # such as a model that accepts words of one length only
         return
-    more = (n / size) ** power
-    estimate = Estimate(f"a circuit for words of {many(n, 'symbol')}", seconds * more, found * more * WIRE_BYTES)
-    allow(estimate, hint="build the circuit for shorter words")
+    more = (length / size) ** power
+    estimate = Estimate(
+        f"a circuit for words of {pluralize(length, 'symbol')}", seconds * more, found * more * BYTES_PER_WIRE
+    )
+    require_affordable(estimate, hint="build the circuit for shorter words")
 
 
-def _tried(wires: Callable[[int], int], most: int) -> tuple[int, float, int, float]:
+def _measure_growth(wires: Callable[[int], int], most: int) -> tuple[int, float, int, float]:
     """Double the length until the circuit is large enough; return the length, the seconds, the wires and the power."""
-    size, before, power = 1, 0.0, LEAST
+    size, before, power = 1, 0.0, MIN_POWER
     while True:
         began = time.process_time()
         found = wires(size)
         seconds = time.process_time() - began
         if before:
-            power = min(max(math.log2(seconds / before), LEAST), MOST)
-        if seconds > ENOUGH or 2 * size > most:
+            power = min(max(math.log2(seconds / before), MIN_POWER), MAX_POWER)
+        if seconds > MIN_TRIAL_SECONDS or 2 * size > most:
             return size, seconds, found, power
         size, before = 2 * size, seconds
 
 
 Bits = NDArray[np.bool_]
-BATCH = 512
+BATCH_SIZE = 512
 """Words per batch of a comparison."""
 
 
@@ -116,7 +120,7 @@ class TransformerCircuit:
 
     circuit: Circuit
     model: Model
-    arithmetic: Fixed
+    arithmetic: FixedPointArithmetic
     length: int
     positions: tuple[int, ...]
 
@@ -135,7 +139,7 @@ class TransformerCircuit:
         """The total number of arguments of all gates."""
         return sum(len(gate.inputs) for gate in self.circuit.gates) - len(self.circuit.outputs)
 
-    def with_gates(self, basis: Basis) -> TransformerCircuit:
+    def with_basis(self, basis: Basis) -> TransformerCircuit:
         """Rewrite the circuit with the gates of a basis; the outputs keep their names.
 
         In constant precision sums saturate, so thresholds are bounded, and AC0 counts them in constant depth: a
@@ -143,7 +147,7 @@ class TransformerCircuit:
         "Revisiting Padded Transformer Expressivity"). AC counts by adders, whose depth grows with the logarithm of the
         fan-in.
         """
-        made = simplified(self.circuit, basis)
+        made = simplify(self.circuit, basis)
         pairs = zip(self.circuit.outputs, made.outputs, strict=True)
         named = tuple(Gate(given, GateKind.BUF, (wire,)) for given, wire in pairs)
         return replace(self, circuit=replace(made, gates=(*made.gates, *named), outputs=self.circuit.outputs))
@@ -153,13 +157,13 @@ class TransformerCircuit:
         """The codec of the model."""
         return self.model.codec
 
-    def bits(self, word: Sequence[str]) -> list[bool]:
+    def encode(self, word: Sequence[str]) -> list[bool]:
         """Encode a word as an input of the circuit."""
         return [bool(bit) for symbol in word for bit in _code(self.codec.alphabet, symbol)]
 
-    def answers(self, words: Sequence[Sequence[str]]) -> list[tuple[str | None, ...]]:
+    def predict(self, words: Sequence[Sequence[str]]) -> list[tuple[str | None, ...]]:
         """Evaluate the circuit: its prediction at every requested position; None where logits are equal."""
-        inputs = np.array([self.bits(word) for word in words], dtype=bool).reshape(len(words), self.circuit.width)
+        inputs = np.array([self.encode(word) for word in words], dtype=bool).reshape(len(words), self.circuit.width)
         outputs = evaluate_many(self.circuit, inputs).reshape(len(words), len(self.positions), -1)
         return [tuple(map(self._answer, row)) for row in outputs]
 
@@ -167,7 +171,7 @@ class TransformerCircuit:
         predicted = [output for output, flag in zip(self.model.weights.outputs, flags, strict=True) if flag]
         return predicted[0] if len(predicted) == 1 else None
 
-    def expected(self, words: Sequence[Sequence[str]]) -> list[tuple[str | None, ...]]:
+    def predict_with_engine(self, words: Sequence[Sequence[str]]) -> list[tuple[str | None, ...]]:
         """Run the transformer on the dense engine: its prediction at every requested position."""
         engine = DenseEngine(self.model.weights, self.arithmetic)
         prompts = [self.codec.prompt(word) for word in words]
@@ -179,11 +183,11 @@ class TransformerCircuit:
         best = np.flatnonzero(logits == logits.max())
         return self.model.weights.outputs[int(best[0])] if len(best) == 1 else None
 
-    def disagreements(self, words: Iterable[Sequence[str]] | None = None) -> Iterator[tuple[str, ...]]:
+    def find_disagreements(self, words: Iterable[Sequence[str]] | None = None) -> Iterator[tuple[str, ...]]:
         """Yield the words on which the circuit and the transformer differ, among all words or the given ones."""
         every = product(self.codec.alphabet, repeat=self.length) if words is None else map(tuple, words)
         for batch in _batches(every):
-            pairs = zip(batch, self.answers(batch), self.expected(batch), strict=True)
+            pairs = zip(batch, self.predict(batch), self.predict_with_engine(batch), strict=True)
             yield from (word for word, found, expected in pairs if found != expected)
 
     def __str__(self) -> str:
@@ -195,68 +199,74 @@ class TransformerCircuit:
 
 def to_circuit(
     model: Model,
-    n: int,
-    numbers: str | Fixed = "fixed:8",
+    length: int,
+    numbers: str | FixedPointArithmetic = "fixed:8",
     *,
     positions: Sequence[int] | None = None,
-    tell: Tell = nobody,
+    progress: ProgressCallback = ignore_progress,
     yes: bool = False,
 ) -> TransformerCircuit:
     """Convert a transformer to the threshold circuit that computes its predictions on words of length n.
 
     Args:
         model: The model.
-        n: The length of the words.
+        length: The length of the words.
         numbers: The fixed-point arithmetic, "fixed:B" or "fixed:B:C".
         positions: Positions of the prompt whose predictions are outputs; -1 is the last one. Default: all.
-        tell: Progress callback.
+        progress: Progress callback.
         yes: Whether to proceed even if the estimate exceeds ten minutes or half of the free memory.
 
     Raises:
         UsageError: If the model is autoregressive, or the arithmetic is not fixed point.
         ConstructionError: If a token of the prompt depends on several symbols, or the circuit becomes too large.
         PrecisionError: If a weight is not in F_b.
-        EffortError: If the estimate exceeds ten minutes or half of the free memory and ``yes`` is False.
+        TooExpensiveError: If the estimate exceeds ten minutes or half of the free memory and ``yes`` is False.
     """
     if isinstance(model.codec, DecoderCodec):
         raise UsageError(
             f"{model.name!r} is autoregressive; a circuit is one forward pass and computes only the first token",
             hint="use a source whose model is an encoder: a formula, a program without rules, a circuit or a graph",
         )
-    model.weights.require_no_root("fixed point does not define it: a root is rounded before or after the division")
-    fixed = arithmetic(numbers)
-    if not isinstance(fixed, Fixed):
+    model.weights.require_single_norms("fixed point does not define it: a root is rounded before or after the division")
+    fixed = find_arithmetic(numbers)
+    if not isinstance(fixed, FixedPointArithmetic):
         raise UsageError(f"a circuit computes in fixed point, not in {fixed.name}", hint="for example fixed:8")
     DenseEngine(model.weights, fixed)  # raises PrecisionError if a weight is not in F_b
-    with consent(yes):
-        allow_circuit(model.weights, n, lambda size: _made(model, size, fixed, None, nobody).wires)
-        return _made(model, n, fixed, positions, tell)
+    with allow_expensive(yes):
+        require_affordable_circuit(
+            model.weights, length, lambda size: _build(model, size, fixed, None, ignore_progress).wires
+        )
+        return _build(model, length, fixed, positions, progress)
 
 
-def _made(model: Model, n: int, fixed: Fixed, positions: Sequence[int] | None, tell: Tell) -> TransformerCircuit:
+def _build(
+    model: Model, n: int, fixed: FixedPointArithmetic, positions: Sequence[int] | None, progress: ProgressCallback
+) -> TransformerCircuit:
     """Build the circuit, without an estimate."""
-    prompt, choices = _choices(model.codec, n)
+    prompt, choices = _find_token_choices(model.codec, n)
     alphabet = model.codec.alphabet
     wide = ceil_log2(len(alphabet))
-    wires = Wires([f"x{i}" if wide == 1 else f"x{i}_{k}" for i in range(n) for k in range(wide)])
-    slots = [_slot(wires, alphabet, choice) for choice in choices]
-    unrolled = Unrolled(model.weights, wires, fixed.grid.bits, fixed.inner.bits, prompt.length)
-    logits = unrolled.logits(slots, tell)
+    wires = CircuitBuilder([f"x{i}" if wide == 1 else f"x{i}_{k}" for i in range(n) for k in range(wide)])
+    slots = [_build_token_wires(wires, alphabet, choice) for choice in choices]
+    unrolled = WireForwardPass(model.weights, wires, fixed.arrays.bits, fixed.attention_arrays.bits, prompt.length)
+    logits = unrolled.compute_logits(slots, progress)
     places = tuple(range(len(slots))) if positions is None else tuple(range(len(slots))[place] for place in positions)
-    outputs = [(f"y{place}_{k}", wire) for place in places for k, wire in enumerate(unrolled.winners(logits[place]))]
+    outputs = [
+        (f"y{place}_{k}", wire) for place in places for k, wire in enumerate(unrolled.unique_argmax(logits[place]))
+    ]
     name = f"{model.name}, n = {n}"
-    return TransformerCircuit(wires.circuit(name, outputs), model, fixed, n, places)
+    return TransformerCircuit(wires.build(name, outputs), model, fixed, n, places)
 
 
-Choices = str | tuple[int, dict[str, str]]
+TokenChoice = str | tuple[int, dict[str, str]]
 """The constant token of a position; or the index of the symbol that determines it, and the token for each symbol."""
 
 
-def _choices(codec: Codec[Source], n: int) -> tuple[Prompt, list[Choices]]:
+def _find_token_choices(codec: Codec[Source], n: int) -> tuple[Prompt, list[TokenChoice]]:
     """Find the tokens of every position of a prompt by changing a word symbol by symbol."""
     first = codec.alphabet[0]
     prompt = codec.prompt((first,) * n)
-    choices: list[Choices] = list(prompt.tokens)
+    choices: list[TokenChoice] = list(prompt.tokens)
     for i in range(n):
         for symbol in codec.alphabet[1:]:
             changed = codec.prompt((*(first,) * i, symbol, *(first,) * (n - 1 - i)))
@@ -275,7 +285,7 @@ def _choices(codec: Codec[Source], n: int) -> tuple[Prompt, list[Choices]]:
     return prompt, choices
 
 
-def _slot(wires: Wires, alphabet: Sequence[str], choice: Choices) -> Slot:
+def _build_token_wires(wires: CircuitBuilder, alphabet: Sequence[str], choice: TokenChoice) -> TokenWires:
     """Build the wires that indicate which token is at a position."""
     if isinstance(choice, str):
         return {choice: TRUE}
@@ -284,16 +294,16 @@ def _slot(wires: Wires, alphabet: Sequence[str], choice: Choices) -> Slot:
     which: dict[str, list[int]] = {}
     for index, symbol in enumerate(alphabet):
         codes = range(index, 1 << wide) if index == len(alphabet) - 1 else [index]
-        literals = [wires.every(_literals(wires, i * wide, wide, code)) for code in codes]
-        which.setdefault(tokens.get(symbol, tokens[alphabet[0]]), []).append(wires.some(literals))
-    return {token: wires.some(found) for token, found in which.items()}
+        literals = [wires.conjunction(_literals(wires, i * wide, wide, code)) for code in codes]
+        which.setdefault(tokens.get(symbol, tokens[alphabet[0]]), []).append(wires.disjunction(literals))
+    return {token: wires.disjunction(found) for token, found in which.items()}
 
 
-def _literals(wires: Wires, start: int, wide: int, code: int) -> Iterator[int]:
+def _literals(wires: CircuitBuilder, start: int, wide: int, code: int) -> Iterator[int]:
     """Yield the literals whose conjunction recognises a code."""
     for k in range(wide):
-        wire = wires.input(start + k)
-        yield wire if code >> wide - 1 - k & 1 else wires.opposite(wire)
+        wire = wires.input_wire(start + k)
+        yield wire if code >> wide - 1 - k & 1 else wires.negate(wire)
 
 
 def _code(alphabet: Sequence[str], symbol: str) -> list[int]:
@@ -303,5 +313,5 @@ def _code(alphabet: Sequence[str], symbol: str) -> list[int]:
 
 def _batches(words: Iterable[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:
     waiting = iter(words)
-    while batch := list(islice(waiting, BATCH)):
+    while batch := list(islice(waiting, BATCH_SIZE)):
         yield batch

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from softmachine.engines.numerics.fixed_point_array import Grid
-from softmachine.studies.circuits.numbers import Number, Numbers, Thermometer
+from softmachine.engines.numerics.fixed_point_array import FixedPointArrays
+from softmachine.studies.circuits.numbers import ThermometerCode, WireArithmetic, WireNumber
 from softmachine.studies.circuits.wires import FALSE
 
 
-class FixedNumbers:
+class FixedPointOps:
     """Operations on numbers of F_b, in units of 2⁻ᵇ.
 
     Args:
@@ -18,53 +18,55 @@ class FixedNumbers:
         bits: b.
     """
 
-    def __init__(self, numbers: Numbers, bits: int) -> None:
+    def __init__(self, numbers: WireArithmetic, bits: int) -> None:
         self.numbers = numbers
-        self.grid = Grid(bits)
+        self.grid = FixedPointArrays(bits)
         self.limit = self.grid.limit
         self.bits = bits
-        self.one = Number(1 << bits)
+        self.one = WireNumber(1 << bits)
 
-    def saturated(self, units: int) -> int:
+    def saturate(self, units: int) -> int:
         """Clip an integer to the range of F_b."""
         return max(-self.limit, min(self.limit, units))
 
-    def fits(self, number: Number) -> bool:
+    def is_in_range(self, number: WireNumber) -> bool:
         """Whether an exact result is always in range."""
         low, high = self.numbers.bounds(number)
         return -self.limit <= low and high <= self.limit
 
-    def scaled(self, number: Number, weight: int) -> Number:
+    def multiply_by_constant(self, number: WireNumber, weight: int) -> WireNumber:
         """Multiply by a constant."""
         if weight % (1 << self.bits) == 0:
             exact = number * (weight >> self.bits)
-            if self.fits(exact):
+            if self.is_in_range(exact):
                 return exact
-        rounded = self.grid.format.quotient
-        return self.numbers.mapped(number, lambda value: rounded(value * weight, 1 << 2 * self.bits))
+        rounded = self.grid.format.round_quotient
+        return self.numbers.map(number, lambda value: rounded(value * weight, 1 << 2 * self.bits))
 
-    def product(self, x: Number, y: Number) -> Number:
+    def multiply(self, x: WireNumber, y: WireNumber) -> WireNumber:
         """Multiply two numbers: for each value of one, the other times that value."""
-        if x.known:
-            return self.scaled(y, x.constant)
-        if y.known:
-            return self.scaled(x, y.constant)
-        few, many = sorted((x, y), key=lambda number: len(self.numbers.thermometer(number).values))
-        values = self.numbers.thermometer(few).values
-        return self.numbers.chosen(few, {value: self.numbers.thermometer(self.scaled(many, value)) for value in values})
+        if x.is_constant:
+            return self.multiply_by_constant(y, x.constant)
+        if y.is_constant:
+            return self.multiply_by_constant(x, y.constant)
+        few, many = sorted((x, y), key=lambda number: len(self.numbers.to_thermometer(number).values))
+        values = self.numbers.to_thermometer(few).values
+        return self.numbers.multiplex(
+            few, {value: self.numbers.to_thermometer(self.multiply_by_constant(many, value)) for value in values}
+        )
 
-    def total(self, terms: Sequence[Number]) -> Number:
+    def saturating_sum(self, terms: Sequence[WireNumber]) -> WireNumber:
         """Sum from left to right, saturating after every addition.
 
         Numbers of F_b have a common unit, so sums saturate but never round. If no partial sum can leave the range, the
         result is the exact sum.
         """
-        terms = [term for term in terms if term != Number(0)]
-        if all(map(self.fits, accumulate(terms))):
-            return sum(terms, Number(0))
+        terms = [term for term in terms if term != WireNumber(0)]
+        if all(map(self.is_in_range, accumulate(terms))):
+            return sum(terms, WireNumber(0))
         return self._saturating(terms)
 
-    def _saturating(self, terms: Sequence[Number]) -> Number:
+    def _saturating(self, terms: Sequence[WireNumber]) -> WireNumber:
         """Sum with saturating partial sums, in constant depth.
 
         Unrolled, a sum of terms a₁ … aₙ is min(M, max(-M, min(M + A₁, max(-M + A₁, …, Aₙ)))), where Aₖ is the exact sum
@@ -72,9 +74,9 @@ class FixedNumbers:
         for all j ≤ k, or else Aₙ ≥ v and M + Aⱼ ≥ v for all j. Where a partial sum is always above -M, or below M, that
         k or j is omitted; thus a sum of nonnegative terms is min(M, Aₙ).
         """
-        terms = [self.numbers.rising(term) for term in terms]
+        terms = [self.numbers.with_nonnegative_weights(term) for term in terms]
         sums = list(accumulate(reversed(terms)))
-        below, above = self._leaves(terms)
+        below, above = self._may_overflow(terms)
         wires = []
         values = self._partial_values(terms)
         for value in values[1:]:
@@ -84,70 +86,70 @@ class FixedNumbers:
                     ceilings.append(self.numbers.at_least(suffix, value - self.limit))
                 floor = self.numbers.at_least(suffix, value + self.limit) if floors else FALSE
                 if floor != FALSE:
-                    found.append(self.numbers.wires.every([floor, *ceilings]))
-            found.append(self.numbers.wires.every([self.numbers.at_least(sums[-1], value), *ceilings]))
-            wires.append(self.numbers.wires.some(found))
-        return self.numbers.number(values, wires)
+                    found.append(self.numbers.wires.conjunction([floor, *ceilings]))
+            found.append(self.numbers.wires.conjunction([self.numbers.at_least(sums[-1], value), *ceilings]))
+            wires.append(self.numbers.wires.disjunction(found))
+        return self.numbers.from_thermometer(values, wires)
 
-    def _leaves(self, terms: Sequence[Number]) -> tuple[list[bool], list[bool]]:
+    def _may_overflow(self, terms: Sequence[WireNumber]) -> tuple[list[bool], list[bool]]:
         """Return for each partial sum whether it may be below -M before saturation, and whether it may be above M."""
         below, above = [], []
         least = most = 0
         for term in terms:
             low, high = self.numbers.bounds(term)
-            least, most = self.saturated(least) + low, self.saturated(most) + high
+            least, most = self.saturate(least) + low, self.saturate(most) + high
             below.append(least < -self.limit)
             above.append(most > self.limit)
         return below, above
 
-    def _partial_values(self, terms: Sequence[Number]) -> list[int]:
+    def _partial_values(self, terms: Sequence[WireNumber]) -> list[int]:
         found = {0}
         for term in terms:
-            values = self.numbers.values(term)
-            found = {self.saturated(before + value) for before in found for value in values}
+            values = self.numbers.possible_values(term)
+            found = {self.saturate(before + value) for before in found for value in values}
         return sorted(found)
 
-    def quotient(self, numerator: Number, denominator: Number, into: FixedNumbers) -> Number:
-        """Divide by a positive number, with one rounding to the precision ``into``."""
-        shift = self.bits - into.bits
+    def divide(self, numerator: WireNumber, denominator: WireNumber, target: FixedPointOps) -> WireNumber:
+        """Divide by a positive number, with one rounding to the precision ``target``."""
+        shift = self.bits - target.bits
 
-        def divided(number: Number, by: int) -> Number:
+        def divided(number: WireNumber, by: int) -> WireNumber:
             if by == self.one.constant and self._divisible(number, 1 << shift):
-                return Number(number.constant >> shift, tuple((wire, w >> shift) for wire, w in number.weights))
-            return self.numbers.mapped(number, lambda value: into.grid.format.quotient(value, by))
+                return WireNumber(number.constant >> shift, tuple((wire, w >> shift) for wire, w in number.weights))
+            return self.numbers.map(number, lambda value: target.grid.format.round_quotient(value, by))
 
-        if denominator.known:
+        if denominator.is_constant:
             return divided(numerator, denominator.constant)
         if numerator == denominator:
-            return into.one
-        shown: dict[int, Thermometer] = {}
-        for value in self.numbers.thermometer(denominator).values:
-            shown[value] = self.numbers.thermometer(divided(numerator, value))
-        return self.numbers.chosen(denominator, shown, falling=self.numbers.bounds(numerator)[0] >= 0)
+            return target.one
+        shown: dict[int, ThermometerCode] = {}
+        for value in self.numbers.to_thermometer(denominator).values:
+            shown[value] = self.numbers.to_thermometer(divided(numerator, value))
+        return self.numbers.multiplex(denominator, shown, decreasing=self.numbers.bounds(numerator)[0] >= 0)
 
-    def _divisible(self, number: Number, by: int) -> bool:
+    def _divisible(self, number: WireNumber, by: int) -> bool:
         return number.constant % by == 0 and all(weight % by == 0 for _, weight in number.weights)
 
-    def rectified(self, number: Number) -> Number:
+    def relu(self, number: WireNumber) -> WireNumber:
         """Apply ReLU."""
         low, high = self.numbers.bounds(number)
         if low >= 0:
             return number
-        return Number(0) if high <= 0 else self.numbers.mapped(number, lambda value: max(value, 0))
+        return WireNumber(0) if high <= 0 else self.numbers.map(number, lambda value: max(value, 0))
 
-    def stepped(self, number: Number) -> Number:
+    def step(self, number: WireNumber) -> WireNumber:
         """Apply the step function: 1 if the number is not negative, else 0."""
-        return self.numbers.bit(self.numbers.at_least(number, 0), self.one.constant)
+        return self.numbers.from_bit(self.numbers.at_least(number, 0), self.one.constant)
 
-    def signed(self, number: Number) -> Number:
+    def sign(self, number: WireNumber) -> WireNumber:
         """Apply layer norm to the pair of the number and its negative: the sign."""
         one = self.one.constant
-        return self.numbers.mapped(number, lambda value: one * ((value > 0) - (value < 0)))
+        return self.numbers.map(number, lambda value: one * ((value > 0) - (value < 0)))
 
-    def exponential(self, number: Number) -> Number:
+    def exp(self, number: WireNumber) -> WireNumber:
         """Apply the exponential function."""
-        return self.numbers.mapped(number, self.grid.power)
+        return self.numbers.map(number, self.grid.exponential_of)
 
-    def widened(self, number: Number, into: FixedNumbers) -> Number:
+    def widen(self, number: WireNumber, target: FixedPointOps) -> WireNumber:
         """Convert a number to the units of a larger precision."""
-        return number * (1 << into.bits - self.bits)
+        return number * (1 << target.bits - self.bits)

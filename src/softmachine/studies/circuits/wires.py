@@ -7,22 +7,22 @@ from itertools import accumulate
 from math import gcd
 
 from softmachine.languages.circuit import Circuit, Gate, GateKind
-from softmachine.languages.circuit.circuit import MOST_GATES
+from softmachine.languages.circuit.circuit import MAX_GATES
 from softmachine.support.errors import ConstructionError
 
 FALSE, TRUE = 0, 1
 """The constants; all other wires are numbered from 2."""
-MOST_WIRES = 1 << 20
-COUNTABLE = 10**15
+MAX_WIRES = 1 << 20
+MAX_PRINTED_COUNT = 10**15
 """Larger numbers are printed as powers of two."""
-MOST_ARGUMENTS = 1 << 16
+MAX_FAN_IN = 1 << 16
 """Maximum number of arguments of a gate, with multiplicity."""
-_SMALLER = "use a smaller precision or shorter inputs"
+_SMALLER_HINT = "use a smaller precision or shorter inputs"
 
-Key = tuple[GateKind, tuple[tuple[int, int], ...], int]
+GateKey = tuple[GateKind, tuple[tuple[int, int], ...], int]
 
 
-class Wires:
+class CircuitBuilder:
     """Gates AND, OR, NOT and THR over inputs, structurally hashed.
 
     Args:
@@ -31,35 +31,35 @@ class Wires:
 
     def __init__(self, inputs: Sequence[str]) -> None:
         self.inputs = tuple(inputs)
-        self._gates: dict[int, Key] = {}
-        self._made: dict[Key, int] = {}
+        self._gates: dict[int, GateKey] = {}
+        self._made: dict[GateKey, int] = {}
         self._opposite: dict[int, int] = {FALSE: TRUE, TRUE: FALSE}
 
-    def input(self, index: int) -> int:
+    def input_wire(self, index: int) -> int:
         """Return the wire of an input."""
         return 2 + index
 
-    def opposite(self, wire: int) -> int:
+    def negate(self, wire: int) -> int:
         """Return the negation of a wire (NOT)."""
         if wire not in self._opposite:
             found = self._gate(GateKind.NOT, {wire: 1})
             self._opposite[wire], self._opposite[found] = found, wire
         return self._opposite[wire]
 
-    def positive(self, wire: int) -> tuple[int, bool]:
+    def split_literal(self, wire: int) -> tuple[int, bool]:
         """Split a literal: the wire and True, or the negated wire and False."""
         kind = self._gates.get(wire)
         return (wire, True) if kind is None or kind[0] is not GateKind.NOT else (self._opposite[wire], False)
 
-    def every(self, wires: Iterable[int]) -> int:
+    def conjunction(self, wires: Iterable[int]) -> int:
         """Return the conjunction of wires (AND)."""
-        return self._joined(GateKind.AND, wires, TRUE)
+        return self._and_or(GateKind.AND, wires, TRUE)
 
-    def some(self, wires: Iterable[int]) -> int:
+    def disjunction(self, wires: Iterable[int]) -> int:
         """Return the disjunction of wires (OR)."""
-        return self._joined(GateKind.OR, wires, FALSE)
+        return self._and_or(GateKind.OR, wires, FALSE)
 
-    def _joined(self, kind: GateKind, wires: Iterable[int], neutral: int) -> int:
+    def _and_or(self, kind: GateKind, wires: Iterable[int], neutral: int) -> int:
         """Build AND or OR, given its neutral constant; the other constant is absorbing."""
         found, deciding = set(wires) - {neutral}, self._opposite[neutral]
         if deciding in found or any(self._opposite.get(wire) in found for wire in found):
@@ -68,58 +68,58 @@ class Wires:
             return found.pop() if found else neutral
         return self._gate(kind, dict.fromkeys(found, 1))
 
-    def thresholds(self, weights: Iterable[tuple[int, int]], leasts: Iterable[int]) -> list[int]:
+    def threshold_gates(self, weights: Iterable[tuple[int, int]], thresholds: Iterable[int]) -> list[int]:
         """Return for each threshold the wire that is true if the weights of the true wires sum to at least that.
 
         Args:
             weights: Pairs of a wire and its weight, which may be negative; the wires are distinct and not constants.
-            leasts: The thresholds.
+            thresholds: The thresholds.
         """
         sizes: dict[int, int] = {}
         offset = 0
         for wire, weight in weights:
-            sizes[wire if weight > 0 else self.opposite(wire)] = abs(weight)
+            sizes[wire if weight > 0 else self.negate(wire)] = abs(weight)
             offset -= min(weight, 0)
         total = sum(sizes.values())
-        return [self._threshold(sizes, total, least + offset) for least in leasts]
+        return [self._threshold(sizes, total, least + offset) for least in thresholds]
 
     def _threshold(self, weights: dict[int, int], total: int, least: int) -> int:
         if least <= 0:
             return TRUE
-        return FALSE if total < least else self._counted(*_reduced(weights, least))
+        return FALSE if total < least else self._threshold_gate(*_reduce_threshold(weights, least))
 
-    def _counted(self, weights: dict[int, int], least: int) -> int:
+    def _threshold_gate(self, weights: dict[int, int], least: int) -> int:
         if all(weight >= least for weight in weights.values()):
-            return self.some(weights)
+            return self.disjunction(weights)
         if sum(weights.values()) - min(weights.values()) < least:
-            return self.every(weights)
-        if (total := sum(weights.values())) > MOST_ARGUMENTS:
-            needed = f"{total:,}" if total < COUNTABLE else f"more than 2^{total.bit_length() - 1}"
+            return self.conjunction(weights)
+        if (total := sum(weights.values())) > MAX_FAN_IN:
+            needed = f"{total:,}" if total < MAX_PRINTED_COUNT else f"more than 2^{total.bit_length() - 1}"
             raise ConstructionError(
-                f"a gate would need {needed} arguments; at most {MOST_ARGUMENTS:,} are allowed",
-                hint=_SMALLER,
+                f"a gate would need {needed} arguments; at most {MAX_FAN_IN:,} are allowed",
+                hint=_SMALLER_HINT,
             )
         return self._gate(GateKind.THR, weights, least)
 
     def _gate(self, kind: GateKind, arguments: Mapping[int, int], least: int = 0) -> int:
         key = (kind, tuple(sorted(arguments.items())), least)
         if key not in self._made:
-            if len(self._made) >= MOST_WIRES:
+            if len(self._made) >= MAX_WIRES:
                 raise ConstructionError(
-                    f"the circuit has more than {MOST_WIRES:,} gates before simplification", hint=_SMALLER
+                    f"the circuit has more than {MAX_WIRES:,} gates before simplification", hint=_SMALLER_HINT
                 )
             wire = 2 + len(self.inputs) + len(self._made)
             self._made[key], self._gates[wire] = wire, key
         return self._made[key]
 
-    def circuit(self, name: str, outputs: Sequence[tuple[str, int]]) -> Circuit:
+    def build(self, name: str, outputs: Sequence[tuple[str, int]]) -> Circuit:
         """Return the circuit that computes the named outputs; other gates are omitted."""
-        needed = self._needed([wire for _, wire in outputs])
-        if len(needed) + len(outputs) + 2 > MOST_GATES:
+        needed = self._reachable([wire for _, wire in outputs])
+        if len(needed) + len(outputs) + 2 > MAX_GATES:
             raise ConstructionError(
-                f"the circuit would have {len(needed):,} gates; at most {MOST_GATES:,} are allowed", hint=_SMALLER
+                f"the circuit would have {len(needed):,} gates; at most {MAX_GATES:,} are allowed", hint=_SMALLER_HINT
             )
-        names = {self.input(index): given for index, given in enumerate(self.inputs)}
+        names = {self.input_wire(index): given for index, given in enumerate(self.inputs)}
         names |= {wire: f"g{wire}" for wire in self._gates} | {FALSE: "g0", TRUE: "g1"}
         gates = [Gate(names[wire], self._gates[wire][0], *self._arguments(wire, names)) for wire in sorted(needed)]
         constants = {wire for _, wire in outputs} & {FALSE, TRUE}
@@ -132,7 +132,7 @@ class Wires:
         repeated = tuple(names[argument] for argument, times in arguments for _ in range(times))
         return repeated, least if kind is GateKind.THR else None
 
-    def _needed(self, wires: Iterable[int]) -> set[int]:
+    def _reachable(self, wires: Iterable[int]) -> set[int]:
         needed: set[int] = set()
         waiting = [wire for wire in wires if wire in self._gates]
         while waiting:
@@ -143,7 +143,7 @@ class Wires:
         return needed
 
 
-def _reduced(weights: dict[int, int], least: int) -> tuple[dict[int, int], int]:
+def _reduce_threshold(weights: dict[int, int], least: int) -> tuple[dict[int, int], int]:
     """Reduce a threshold to an equivalent one with smaller weights and fewer wires.
 
     Weights are clipped to the threshold; common factors cancel. If the large weights have a common factor g and the sum

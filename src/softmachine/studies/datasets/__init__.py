@@ -1,9 +1,9 @@
 """Data sets: words of a source, each with its trace, output, verdict and split; computed without weights."""
 
-from softmachine.engines.inputs.constraints import Wishes
-from softmachine.engines.inputs.row import Row
-from softmachine.studies.datasets.dataset import Dataset, bins_of
+from softmachine.engines.inputs.constraints import Constraints
+from softmachine.engines.inputs.row import DatasetRow
+from softmachine.studies.datasets.dataset import Dataset, parse_bins
 from softmachine.studies.datasets.split import Split
-from softmachine.studies.datasets.writers import Written
+from softmachine.studies.datasets.writers import DatasetSummary
 
-__all__ = ["Dataset", "Row", "Split", "Wishes", "Written", "bins_of"]
+__all__ = ["Dataset", "DatasetRow", "Split", "Constraints", "DatasetSummary", "parse_bins"]

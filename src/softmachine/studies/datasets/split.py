@@ -16,8 +16,8 @@ from hashlib import sha256
 from softmachine.engines.inputs import Word
 from softmachine.support.errors import UsageError
 
-FORM = "write it like train=0.9,test=0.1, or by length, like train=0-50,longer=51-100, or both"
-LONGEST = 1_000_000
+SPLIT_HINT = "write it like train=0.9,test=0.1, or by length, like train=0-50,longer=51-100, or both"
+MAX_WORD_LENGTH = 1_000_000
 """Maximum length of words."""
 _BITS = 64
 
@@ -45,9 +45,9 @@ class Split:
         for part in text.split(","):
             name, _, share = (piece.strip() for piece in part.partition("="))
             if not name or not share:
-                raise UsageError(f"{part.strip()!r} is not a part of a split", hint=FORM)
+                raise UsageError(f"{part.strip()!r} is not a part of a split", hint=SPLIT_HINT)
             if re.fullmatch(r"\d+-\d+", share, re.ASCII):
-                ranges.append((name, lengths_in(share)))
+                ranges.append((name, parse_lengths(share)))
             else:
                 fractions.append((name, _fraction(share)))
         return cls(tuple(ranges), tuple(fractions))
@@ -62,7 +62,7 @@ class Split:
         elif sum(len(lengths) for _, lengths in self.ranges) > len(self._named):
             problem = "a length belongs to two parts"
         if problem:
-            raise UsageError(f"this is not a split: {problem}", hint=FORM)
+            raise UsageError(f"this is not a split: {problem}", hint=SPLIT_HINT)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class Split:
         """The lengths that belong to a range."""
         return {length for _, lengths in self.ranges for length in lengths}
 
-    def require(self, lengths: Iterable[int]) -> None:
+    def require_covered(self, lengths: Iterable[int]) -> None:
         """Require that words of these lengths belong to a part.
 
         Raises:
@@ -82,9 +82,9 @@ class Split:
         """
         missing = [] if self.fractions else [length for length in lengths if length not in self._named]
         if missing:
-            raise UsageError(f"words of length {missing[0]} belong to no part of the split", hint=FORM)
+            raise UsageError(f"words of length {missing[0]} belong to no part of the split", hint=SPLIT_HINT)
 
-    def of(self, word: Word) -> str:
+    def part_of(self, word: Word) -> str:
         """Return the part that a word belongs to."""
         for name, lengths in self.ranges:
             if len(word) in lengths:
@@ -98,7 +98,7 @@ class Split:
         raise AssertionError("fractions add up to 1, or every length has a part")
 
 
-def lengths_in(text: str) -> range:
+def parse_lengths(text: str) -> range:
     """Parse a length or a range of lengths, like ``12`` or ``1-50``.
 
     Raises:
@@ -107,8 +107,8 @@ def lengths_in(text: str) -> range:
     first, _, last = text.strip().partition("-")
     if not re.fullmatch(r"\d+(-\d+)?", text.strip(), re.ASCII):
         raise UsageError(f"{text!r} is not a length", hint="write N, or A-B, or several with commas")
-    if max(len(first), len(last)) > len(str(LONGEST)) or int(last or first) > LONGEST:
-        raise UsageError(f"words have at most {LONGEST:,} symbols, not {last or first}")
+    if max(len(first), len(last)) > len(str(MAX_WORD_LENGTH)) or int(last or first) > MAX_WORD_LENGTH:
+        raise UsageError(f"words have at most {MAX_WORD_LENGTH:,} symbols, not {last or first}")
     found = range(int(first), int(last or first) + 1)
     if not found:
         raise UsageError(f"there are no lengths from {first} to {last}")
@@ -117,5 +117,5 @@ def lengths_in(text: str) -> range:
 
 def _fraction(text: str) -> Fraction:
     if not re.fullmatch(r"\d{0,9}\.?\d{1,9}|\d{1,9}/[1-9]\d{0,8}", text, re.ASCII):
-        raise UsageError(f"{text!r} is neither a fraction nor a range of lengths", hint=FORM)
+        raise UsageError(f"{text!r} is neither a fraction nor a range of lengths", hint=SPLIT_HINT)
     return Fraction(text)

@@ -10,12 +10,12 @@ from typing import Any
 
 from softmachine.support.errors import UsageError
 
-MOST_WORDS = 100_000
+MAX_WORDS = 100_000
 """Maximum number of words of a task."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class TrainingTask:
     """Training and test words of a source.
 
     Args:
@@ -56,9 +56,9 @@ class Task:
                 f"test lengths {shown} do not increase from the training length {self.train}",
                 hint="each test length must exceed the one before, and the first must exceed the training length",
             )
-        if not 2 <= self.words <= MOST_WORDS or not 0 <= self.long_traces <= 1:
+        if not 2 <= self.words <= MAX_WORDS or not 0 <= self.long_traces <= 1:
             raise UsageError(
-                f"the number of words must be from 2 to {MOST_WORDS:,}, and the share of long traces from 0 to 1"
+                f"the number of words must be from 2 to {MAX_WORDS:,}, and the share of long traces from 0 to 1"
             )
 
     @property
@@ -69,7 +69,7 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class ModelConfig:
     """Architecture of a model.
 
     Args:
@@ -130,11 +130,11 @@ class Schedule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class TrainingConfig:
     """A training run: task, architecture, schedule, and the seed of initialisation and batches."""
 
-    task: Task
-    shape: Shape
+    task: TrainingTask
+    shape: ModelConfig
     schedule: Schedule
     seed: int = 0
 
@@ -143,14 +143,14 @@ class Setting:
         return json.loads(json.dumps(asdict(self)))  # type: ignore[no-any-return]
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Setting:
-        """Inverse of :meth:`to_json`.
+    def from_json(cls, data: dict[str, Any]) -> TrainingConfig:
+        """Inverse of :meth:`feature_to_json`.
 
         Raises:
             UsageError: If the data is not a setting.
         """
         try:
-            kinds = {"task": Task, "shape": Shape, "schedule": Schedule}
+            kinds = {"task": TrainingTask, "shape": ModelConfig, "schedule": Schedule}
             parts = {name: kind(**_tuples(data[name])) for name, kind in kinds.items()}
             return cls(**parts, seed=int(data["seed"]))
         except (LookupError, TypeError, ValueError):
@@ -174,8 +174,10 @@ def _tuples(data: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
 
 
-def differences(settings: list[Setting]) -> list[str]:
+def differing_fields(settings: list[TrainingConfig]) -> list[str]:
     """Return the names of the fields that differ between settings, apart from the seed, such as "positions"."""
     flat = [{**asdict(each.task), **asdict(each.shape), **asdict(each.schedule)} for each in settings]
-    names = [field.name for kind in (Task, Shape, Schedule) for field in fields(kind) if field.name != "text"]
+    names = [
+        field.name for kind in (TrainingTask, ModelConfig, Schedule) for field in fields(kind) if field.name != "text"
+    ]
     return [name for name in names if len({str(each[name]) for each in flat}) > 1]

@@ -18,23 +18,23 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from softmachine.engines.inputs import random_words
-from softmachine.engines.inputs.row import LONG, Judge
-from softmachine.languages.formats import source_from, source_text
+from softmachine.engines.inputs import sample_words
+from softmachine.engines.inputs.row import MAX_SHORT_TRACE, Labeller
+from softmachine.languages.formats import deserialise_source, serialise_source
 from softmachine.languages.source import Source
-from softmachine.studies.datasets import Dataset, Row, Split, Wishes
-from softmachine.studies.learn.config import Schedule, Setting, Shape, Task
-from softmachine.studies.learn.model import parts_of, significant_bits
-from softmachine.support.errors import ConstructionError, Remedy, UsageError
+from softmachine.studies.datasets import Constraints, Dataset, DatasetRow, Split
+from softmachine.studies.learn.config import ModelConfig, Schedule, TrainingConfig, TrainingTask
+from softmachine.studies.learn.model import parse_encoding, significant_bits
+from softmachine.support.errors import ConstructionError, FixHint, UsageError
 from softmachine.support.stored_names import present_theorem
-from softmachine.theorems import theorem_for
+from softmachine.theorems import find_theorem
 from softmachine.theorems.codec import Codec, DecoderCodec, SegmentedCodec
 
-SOME = 200
+DEFAULT_TEST_WORDS = 200
 """Default maximum number of test words per bin."""
 SPLIT = Split.parse("train=0.8,validation=0.1,test=0.1")
 PAD = "<pad>"
-LOOKED_AT = 32
+VERDICT_SAMPLE = 32
 """Number of random words from which it is inferred whether a source accepts and rejects."""
 
 Segment = tuple[tuple[str, ...], tuple[str, ...]]
@@ -58,7 +58,7 @@ class Example:
     @property
     def is_long(self) -> bool:
         """Whether the trace has more than ten tokens."""
-        return self.tokens > LONG
+        return self.tokens > MAX_SHORT_TRACE
 
 
 @dataclass(frozen=True)
@@ -72,20 +72,20 @@ class Corpus:
         tests: The test splits by bin; test0 is held out from words of the training lengths.
     """
 
-    task: Task
+    task: TrainingTask
     train: tuple[Example, ...]
     validation: tuple[Example, ...]
     tests: dict[str, tuple[Example, ...]]
 
     @cached_property
-    def everything(self) -> tuple[Example, ...]:
+    def all_examples(self) -> tuple[Example, ...]:
         """All examples."""
         return (*self.train, *self.validation, *(each for bin_ in self.tests.values() for each in bin_))
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
         """All tokens, preceded by the padding token."""
-        found = {token for each in self.everything for segment in each.segments for side in segment for token in side}
+        found = {token for each in self.all_examples for segment in each.segments for side in segment for token in side}
         return (PAD, *sorted(found))
 
     @cached_property
@@ -96,9 +96,9 @@ class Corpus:
     @cached_property
     def context(self) -> int:
         """The length of the longest segment."""
-        return max(len(prompt) + len(trace) for each in self.everything for prompt, trace in each.segments)
+        return max(len(prompt) + len(trace) for each in self.all_examples for prompt, trace in each.segments)
 
-    def encoded(self, segments: Sequence[Segment]) -> tuple[Any, Any, Any]:
+    def encode(self, segments: Sequence[Segment]) -> tuple[Any, Any, Any]:
         """Convert segments to tensors: tokens, targets, and a mask of the targets in the trace."""
         import torch
 
@@ -114,10 +114,10 @@ class Corpus:
     def describe(self) -> dict[str, object]:
         """Return for each split the number of words, accepted words, long traces and tokens."""
         parts = {"train": self.train, "validation": self.validation, **self.tests}
-        return {name: counted(part) for name, part in parts.items()}
+        return {name: count_examples(part) for name, part in parts.items()}
 
 
-def counted(examples: Sequence[Example]) -> dict[str, int]:
+def count_examples(examples: Sequence[Example]) -> dict[str, int]:
     """Count examples, accepted words, long traces and tokens."""
     return {
         "words": len(examples),
@@ -127,7 +127,7 @@ def counted(examples: Sequence[Example]) -> dict[str, int]:
     }
 
 
-class Drawer:
+class BatchSampler:
     """Sampler of training batches, with balanced verdicts and the task's share of long traces, as far as available.
 
     A batch depends only on the seed and the step, so training can resume at any step.
@@ -138,7 +138,7 @@ class Drawer:
         batch: Segments per batch.
     """
 
-    TOGETHER = 4
+    BATCHES_PER_DRAW = 4
     """Number of batches that are drawn at once and sorted by length, which reduces padding."""
 
     def __init__(self, corpus: Corpus, seed: int, batch: int) -> None:
@@ -150,36 +150,36 @@ class Drawer:
             id(pool): [each.length for each in pool] for kind in self._kinds.values() for pool in kind.values()
         }
 
-    def segments(self, step: int, limit: int) -> list[Segment]:
+    def sample(self, step: int, limit: int) -> list[Segment]:
         """Return the batch of a step, of words up to this length (the shortest if there are none)."""
-        chooser = Random(f"{self.seed} {step // self.TOGETHER}")
-        drawn = [self._one(chooser, limit) for _ in range(self.TOGETHER * self.batch)]
+        chooser = Random(f"{self.seed} {step // self.BATCHES_PER_DRAW}")
+        drawn = [self._one(chooser, limit) for _ in range(self.BATCHES_PER_DRAW * self.batch)]
         drawn.sort(key=lambda segment: len(segment[0]) + len(segment[1]))
-        order = chooser.sample(range(self.TOGETHER), self.TOGETHER)
-        begin = order[step % self.TOGETHER] * self.batch
+        order = chooser.sample(range(self.BATCHES_PER_DRAW), self.BATCHES_PER_DRAW)
+        begin = order[step % self.BATCHES_PER_DRAW] * self.batch
         return drawn[begin : begin + self.batch]
 
-    def _one(self, chooser: Random, limit: int) -> Segment:
-        kinds = self._kinds[chooser.choice(sorted(self._kinds))]
-        wanted = chooser.random() < self.corpus.task.long_traces
+    def _one(self, rng: Random, limit: int) -> Segment:
+        kinds = self._kinds[rng.choice(sorted(self._kinds))]
+        wanted = rng.random() < self.corpus.task.long_traces
         pool = kinds.get(wanted) or kinds[not wanted]
         end = max(1, bisect_right(self._lengths[id(pool)], limit))
-        return chooser.choice(pool[chooser.randrange(end)].segments)
+        return rng.choice(pool[rng.randrange(end)].segments)
 
 
-def codec_of(task: Task) -> DecoderCodec[Source]:
+def find_codec(task: TrainingTask) -> DecoderCodec[Source]:
     """Return the codec of a task.
 
     Raises:
         UsageError: If the source has no traces: its model is an encoder.
     """
-    source = source_from(task.language, task.name, task.text)
-    theorem = theorem_for(source, present_theorem(task.theorem))
-    if theorem.takes_length(source) and task.context is None:
+    source = deserialise_source(task.language, task.name, task.text)
+    theorem = find_theorem(source, present_theorem(task.theorem))
+    if theorem.takes_context(source) and task.context is None:
         raise ConstructionError(
-            f"the tokens of {theorem.name} depend on a length", hint=Remedy("specify it, for example {}", context=64)
+            f"the tokens of {theorem.name} depend on a length", hint=FixHint("specify it, for example {}", context=64)
         )
-    codec = theorem.codec_for(source, task.context if theorem.takes_length(source) else None)
+    codec = theorem.build_codec(source, task.context if theorem.takes_context(source) else None)
     if not isinstance(codec, DecoderCodec):
         raise UsageError(
             f"{task.name!r} has no traces to learn: the model of {theorem.name} is an encoder",
@@ -189,22 +189,22 @@ def codec_of(task: Task) -> DecoderCodec[Source]:
 
 
 @lru_cache(maxsize=16)
-def corpus_of(task: Task) -> Corpus:
+def load_corpus(task: TrainingTask) -> Corpus:
     """Return the data of a task; generated once per process.
 
     Raises:
         UsageError: If a bin has no words, or fewer than requested.
     """
-    codec = codec_of(task)
+    codec = find_codec(task)
     near = task.near_misses
-    wishes = Wishes(_decides(codec, task) and not near, near, task.long_traces)
+    wishes = Constraints(_has_verdicts(codec, task) and not near, near, task.long_traces)
     own, *others = task.bins.items()
     held = _examples(codec, task, own[1], wishes, task.words)
     parts = {name: tuple(each for each, part in held if part == name) for name in SPLIT.names}
-    tests = {own[0]: _tried(parts["test"], task, own[0])}
+    tests = {own[0]: _select_test_words(parts["test"], task, own[0])}
     for number, (name, lengths) in enumerate(others, 1):
-        found = _examples(codec, task, lengths, wishes, task.test_words or SOME, task.seed + number)
-        tests[name] = _tried(tuple(each for each, _ in found), task, name)
+        found = _examples(codec, task, lengths, wishes, task.test_words or DEFAULT_TEST_WORDS, task.seed + number)
+        tests[name] = _select_test_words(tuple(each for each, _ in found), task, name)
     for name, part in parts.items():
         if not part:
             raise UsageError(
@@ -214,17 +214,24 @@ def corpus_of(task: Task) -> Corpus:
     return Corpus(task, parts["train"], parts["validation"], tests)
 
 
-def _decides(codec: DecoderCodec[Source], task: Task) -> bool:
+def _has_verdicts(codec: DecoderCodec[Source], task: TrainingTask) -> bool:
     """Whether the source accepts and rejects; otherwise verdicts are not balanced."""
-    judge = Judge(codec, task.max_steps, task.context, skip=True)
+    judge = Labeller(codec, task.max_steps, task.context, skip=True)
     lengths = range(1, task.train + 1)
-    words = (word for length in lengths for word in random_words(codec, LOOKED_AT // task.train + 1, length, task.seed))
+    words = (
+        word for length in lengths for word in sample_words(codec, VERDICT_SAMPLE // task.train + 1, length, task.seed)
+    )
     verdicts = {judged.verdict for judged in map(judge, words) if judged}
     return bool(verdicts) and "halt" not in verdicts
 
 
 def _examples(
-    codec: DecoderCodec[Source], task: Task, lengths: range, wishes: Wishes, sample: int, seed: int | None = None
+    codec: DecoderCodec[Source],
+    task: TrainingTask,
+    lengths: range,
+    wishes: Constraints,
+    sample: int,
+    seed: int | None = None,
 ) -> list[tuple[Example, str]]:
     """Generate words of these lengths, each with its split."""
     rows = Dataset(
@@ -233,16 +240,16 @@ def _examples(
         split=SPLIT,
         sample=sample,
         seed=task.seed if seed is None else seed,
-        wishes=wishes,
+        constraints=wishes,
         max_steps=task.max_steps,
         positions=task.context,
         skip_unfinished=True,
-        fewer=True,
+        allow_fewer=True,
     )
     return [(_example(codec, row, task.max_steps), row.split) for row in rows]
 
 
-def _example(codec: Codec[Source], row: Row, max_steps: int) -> Example:
+def _example(codec: Codec[Source], row: DatasetRow, max_steps: int) -> Example:
     trace = tuple(token or "" for token in row.trace)
     segments: Iterable[Segment] = [(row.prompt, trace)]
     if isinstance(codec, SegmentedCodec):
@@ -250,7 +257,7 @@ def _example(codec: Codec[Source], row: Row, max_steps: int) -> Example:
     return Example(row.input, row.length, row.verdict, tuple(segments))
 
 
-def _tried(found: tuple[Example, ...], task: Task, name: str) -> tuple[Example, ...]:
+def _select_test_words(found: tuple[Example, ...], task: TrainingTask, name: str) -> tuple[Example, ...]:
     """Select the test words of a bin, with the task's share of long traces if there are enough.
 
     Raises:
@@ -260,7 +267,7 @@ def _tried(found: tuple[Example, ...], task: Task, name: str) -> tuple[Example, 
     lengthy, brief = ([each for each in found if each.is_long is long] for long in (True, False))
     if lengthy and share:
         brief = brief[: int(len(lengthy) * (1 - share) / share)]
-    kept = (*lengthy, *brief)[: wanted or SOME]
+    kept = (*lengthy, *brief)[: wanted or DEFAULT_TEST_WORDS]
     lengths = task.bins[name]
     where = f"of length {lengths[0]} to {lengths[-1]} for {task.name!r}"
     if not kept:
@@ -273,9 +280,9 @@ def _tried(found: tuple[Example, ...], task: Task, name: str) -> tuple[Example, 
     return kept
 
 
-def task_for(
+def make_task(
     source: Source, *, train: int, tests: Sequence[int], theorem: str | None = None, **more: int | float | bool | None
-) -> Task:
+) -> TrainingTask:
     """Return the task to learn the traces of a source.
 
     Args:
@@ -289,21 +296,21 @@ def task_for(
         UsageError: If the source has no traces.
         ConstructionError: If there is no such theorem, or its tokens depend on a length and none is given.
     """
-    task = Task(
+    task = TrainingTask(
         language=source.language,
         name=source.name,
-        text=source_text(source),
-        theorem=theorem_for(source, theorem).name,
+        text=serialise_source(source),
+        theorem=find_theorem(source, theorem).name,
         train=train,
         tests=tuple(tests),
         **more,  # type: ignore[arg-type]
     )
-    codec_of(task)
+    find_codec(task)
     return task
 
 
-def grid(
-    task: Task,
+def make_runs(
+    task: TrainingTask,
     schedule: Schedule,
     *,
     positions: Sequence[str] = ("none",),
@@ -312,20 +319,20 @@ def grid(
     seeds: Sequence[int] = (0,),
     width: int = 64,
     heads: int = 2,
-) -> list[Setting]:
+) -> list[TrainingConfig]:
     """Return the Cartesian product of encodings, depths, precisions and seeds as runs.
 
     Raises:
         UsageError: If there is no such encoding or precision, or the architecture is invalid.
     """
     for name in positions:
-        parts_of(name)
+        parse_encoding(name)
     for name in precisions:
         significant_bits(name)
     return [
-        Setting(
+        TrainingConfig(
             task=task,
-            shape=Shape(layers=depth, width=width, heads=heads, positions=encoding, precision=precision),
+            shape=ModelConfig(layers=depth, width=width, heads=heads, positions=encoding, precision=precision),
             schedule=schedule,
             seed=seed,
         )
@@ -333,11 +340,11 @@ def grid(
     ]
 
 
-def require_data(settings: Sequence[Setting]) -> None:
+def require_data(settings: Sequence[TrainingConfig]) -> None:
     """Generate the data of all runs, so that errors are raised before training.
 
     Raises:
         UsageError: If a bin has no words, or fewer than requested.
     """
     for task in dict.fromkeys(each.task for each in settings):
-        corpus_of(task)
+        load_corpus(task)

@@ -1,8 +1,8 @@
 """Export of a trained model as a LLaMA checkpoint that ``LlamaForCausalLM.from_pretrained`` loads without softmachine.
 
 The parameters already have LLaMA's names. Without position encoding, the rotary frequencies are set so low that nothing
-rotates (:mod:`softmachine.exports.requirements`). Tokens are separated by spaces; ``vocabulary.json`` contains the original
-tokens, which may contain spaces.
+rotates (:mod:`softmachine.exports.requirements`). Tokens are separated by spaces; ``vocabulary.json`` contains the
+original tokens, which may contain spaces.
 """
 
 from __future__ import annotations
@@ -13,28 +13,30 @@ from pathlib import Path
 
 import torch
 
-from softmachine.exports.requirements import unrotated
+from softmachine.exports.requirements import make_rope_off_config
 from softmachine.studies.learn.data import PAD, Corpus
-from softmachine.studies.learn.model import BASE, EPSILON, STOCK, Decoder, units
+from softmachine.studies.learn.model import EPSILON, LLAMA_ENCODINGS, ROPE_BASE, Decoder, hidden_units
 from softmachine.support.errors import UsageError
-from softmachine.support.files import new_folder, recover, write
+from softmachine.support.files import atomic_folder, roll_back_interrupted, write_file
 
 
-def require_stock(positions: str, precision: str, folder: Path) -> None:
+def require_llama_compatible(positions: str, precision: str, folder: Path) -> None:
     """Require, before training, that the model can be saved as a LLaMA checkpoint.
 
     Raises:
         UsageError: If LLaMA lacks the position encoding or precision, or the folder is not empty.
     """
-    if positions not in STOCK or precision != "float32":
-        what = f"positions {positions!r}" if positions not in STOCK else f"a precision of {precision}"
-        raise UsageError(f"LLaMA does not support {what}", hint=f"save a model with {' or '.join(STOCK)}, in float32")
-    recover(folder)
+    if positions not in LLAMA_ENCODINGS or precision != "float32":
+        what = f"positions {positions!r}" if positions not in LLAMA_ENCODINGS else f"a precision of {precision}"
+        raise UsageError(
+            f"LLaMA does not support {what}", hint=f"save a model with {' or '.join(LLAMA_ENCODINGS)}, in float32"
+        )
+    roll_back_interrupted(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists already", hint="choose another name")
 
 
-def spelled(token: str) -> str:
+def replace_whitespace(token: str) -> str:
     """Replace the whitespace of a token by ``␣``."""
     return re.sub(r"\s", "␣", token)
 
@@ -48,20 +50,20 @@ def save_checkpoint(decoder: Decoder, corpus: Corpus, folder: Path) -> None:
     from safetensors.torch import save
 
     shape = decoder.shape
-    require_stock(shape.positions, shape.precision, folder)
-    rope = {"rope_type": "default", "rope_theta": BASE}
-    ends = sorted({corpus.index[trace[-1]] for each in corpus.everything for _, trace in each.segments})
+    require_llama_compatible(shape.positions, shape.precision, folder)
+    rope = {"rope_type": "default", "rope_theta": ROPE_BASE}
+    ends = sorted({corpus.index[trace[-1]] for each in corpus.all_examples for _, trace in each.segments})
     config = {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
         "hidden_size": shape.width,
-        "intermediate_size": units(shape.width),
+        "intermediate_size": hidden_units(shape.width),
         "num_hidden_layers": shape.layers,
         "num_attention_heads": shape.heads,
         "num_key_value_heads": shape.heads,
         "max_position_embeddings": corpus.context,
         "rms_norm_eps": EPSILON,
-        "rope_parameters": rope if shape.positions == "rope" else unrotated(BASE),
+        "rope_parameters": rope if shape.positions == "rope" else make_rope_off_config(ROPE_BASE),
         "tie_word_embeddings": False,
         "hidden_act": "silu",
         "vocab_size": len(corpus.vocabulary),
@@ -79,15 +81,15 @@ def save_checkpoint(decoder: Decoder, corpus: Corpus, folder: Path) -> None:
         "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": PAD},
         "vocabulary.json": list(corpus.vocabulary),
     }
-    with new_folder(folder) as new:
+    with atomic_folder(folder) as new:
         for name, data in files.items():
-            write(new / name, json.dumps(data, ensure_ascii=False, indent=1))
-        write(new / "model.safetensors", save(weights, metadata={"format": "pt"}))
+            write_file(new / name, json.dumps(data, ensure_ascii=False, indent=1))
+        write_file(new / "model.safetensors", save(weights, metadata={"format": "pt"}))
 
 
 def _tokenizer(corpus: Corpus) -> dict[str, object]:
     """Return the tokenizer: tokens are separated by spaces; unknown tokens are errors."""
-    names = [spelled(token) for token in corpus.vocabulary]
+    names = [replace_whitespace(token) for token in corpus.vocabulary]
     if len(set(names)) < len(names):
         raise UsageError(
             f"two tokens of {corpus.task.name!r} differ only in whitespace, which a tokenizer cannot distinguish"

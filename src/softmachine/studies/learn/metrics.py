@@ -16,20 +16,20 @@ from typing import Any
 import torch
 
 from softmachine.studies.learn.data import Corpus, Example, Segment
-from softmachine.studies.learn.model import Decoder, Memory
+from softmachine.studies.learn.model import Decoder, KVCache
 
-AT_ONCE = 1 << 14
+MAX_BATCH_TOKENS = 1 << 14
 """Maximum number of tokens per forward pass."""
-LONGER = 16
+MAX_EXTRA_TOKENS = 16
 """Number of tokens that decoding may exceed the expected length by."""
-STEP = 16
+TOKEN_BIN_WIDTH = 16
 """Bin width of trace lengths, in tokens."""
-DECODED = 64
+MAX_DECODED_WORDS = 64
 """Maximum number of words per bin that are decoded for their verdicts."""
 
 
 @dataclass(frozen=True)
-class Measures:
+class Metrics:
     """Metrics of a bin. Accuracies are shares from 0 to 1; None if there is nothing to measure.
 
     Args:
@@ -43,7 +43,8 @@ class Measures:
         tokens: Share of correct tokens, given those before.
         verdict: Share of words whose last token is correct in greedy decoding, among the decoded words.
         decoded: Number of decoded words.
-        same_trace: Baseline: ``exact`` of a model that always emits the most frequent trace of the training split.
+        same_trace: Baseline: ``check_traces`` of a model that always emits the most frequent trace of the training
+            split.
         same_verdict: Baseline: ``verdict`` of a model that always emits the most frequent verdict.
         by_length: For each word length: the number of words, and of exact traces.
         by_tokens: The same for each trace length, in bins of 16 tokens (keys are their upper ends).
@@ -71,28 +72,28 @@ class Measures:
         return {**asdict(self), **plain}
 
 
-def measure(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Measures:
+def evaluate(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Metrics:
     """Measure a model on examples."""
-    marks = list(_marks(decoder, corpus, examples))
+    marks = list(_score_traces(decoder, corpus, examples))
     right = [wrong is None for wrong, *_ in marks]
-    decoded, verdicts = _verdicts(decoder, corpus, examples, marks)
+    decoded, verdicts = _check_verdicts(decoder, corpus, examples, marks)
     trace = Counter(map(_trace, corpus.train)).most_common(1)[0][0]
     verdict = Counter(each.verdict for each in corpus.train).most_common(1)[0][0]
-    return Measures(
+    return Metrics(
         words=len(examples),
         accepted=sum(each.verdict == "accept" for each in examples),
         long_words=sum(each.is_long for each in examples),
         exact=fmean(right),
-        exact_accepted=_share(right, [each.verdict == "accept" for each in examples]),
-        exact_rejected=_share(right, [each.verdict != "accept" for each in examples]),
-        exact_long=_share(right, [each.is_long for each in examples]),
+        exact_accepted=_share_correct(right, [each.verdict == "accept" for each in examples]),
+        exact_rejected=_share_correct(right, [each.verdict != "accept" for each in examples]),
+        exact_long=_share_correct(right, [each.is_long for each in examples]),
         tokens=sum(good for _, good, _ in marks) / sum(count for *_, count in marks),
         verdict=verdicts,
         decoded=decoded,
         same_trace=fmean(_trace(each) == trace for each in examples),
         same_verdict=fmean(each.verdict == verdict for each in examples),
-        by_length=_counts([each.length for each in examples], right),
-        by_tokens=_counts([STEP * -(-each.tokens // STEP) for each in examples], right),
+        by_length=_count_by_kind([each.length for each in examples], right),
+        by_tokens=_count_by_kind([TOKEN_BIN_WIDTH * -(-each.tokens // TOKEN_BIN_WIDTH) for each in examples], right),
     )
 
 
@@ -101,17 +102,17 @@ def _trace(example: Example) -> tuple[tuple[str, ...], ...]:
     return tuple(trace for _, trace in example.segments)
 
 
-def exact(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> list[bool]:
+def check_traces(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> list[bool]:
     """Return for each example whether its whole trace is correct."""
-    return [wrong is None for wrong, *_ in _marks(decoder, corpus, examples)]
+    return [wrong is None for wrong, *_ in _score_traces(decoder, corpus, examples)]
 
 
-def _share(right: Sequence[bool], among: Sequence[bool]) -> float | None:
+def _share_correct(right: Sequence[bool], among: Sequence[bool]) -> float | None:
     chosen = [good for good, one in zip(right, among, strict=True) if one]
     return fmean(chosen) if chosen else None
 
 
-def _counts(kinds: Sequence[int], right: Sequence[bool]) -> dict[int, tuple[int, int]]:
+def _count_by_kind(kinds: Sequence[int], right: Sequence[bool]) -> dict[int, tuple[int, int]]:
     """Return for each kind the number of items, and of correct ones."""
     found: dict[int, tuple[int, int]] = {}
     for kind, good in sorted(zip(kinds, right, strict=True)):
@@ -120,18 +121,18 @@ def _counts(kinds: Sequence[int], right: Sequence[bool]) -> dict[int, tuple[int,
     return found
 
 
-Mark = tuple[tuple[int, int] | None, int, int]
+TraceScore = tuple[tuple[int, int] | None, int, int]
 """The first error of an example (segment, token), the number of correct tokens, and the number of tokens."""
 
 
-def _marks(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Iterator[Mark]:
+def _score_traces(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Iterator[TraceScore]:
     segments = [(row, k, segment) for row, each in enumerate(examples) for k, segment in enumerate(each.segments)]
     segments.sort(key=lambda item: sum(map(len, item[2])))
     wrong: dict[int, tuple[int, int]] = {}
     good, count = [0] * len(examples), [0] * len(examples)
     with torch.no_grad():
         for group in _batches(segments):
-            tokens, following, _ = corpus.encoded([segment for *_, segment in group])
+            tokens, following, _ = corpus.encode([segment for *_, segment in group])
             hits = decoder(tokens).argmax(-1) == following
             for (row, k, (prompt, trace)), hit in zip(group, hits, strict=True):
                 own = hit[len(prompt) - 1 : len(prompt) + len(trace) - 1]
@@ -148,7 +149,7 @@ def _batches(segments: list[tuple[int, int, Segment]]) -> Iterator[list[tuple[in
     group: list[tuple[int, int, Segment]] = []
     for item in segments:
         size = sum(map(len, item[2]))
-        if group and (len(group) + 1) * size > AT_ONCE:
+        if group and (len(group) + 1) * size > MAX_BATCH_TOKENS:
             yield group
             group = []
         group.append(item)
@@ -156,31 +157,33 @@ def _batches(segments: list[tuple[int, int, Segment]]) -> Iterator[list[tuple[in
         yield group
 
 
-def _verdicts(
-    decoder: Decoder, corpus: Corpus, examples: Sequence[Example], marks: Sequence[Mark]
+def _check_verdicts(
+    decoder: Decoder, corpus: Corpus, examples: Sequence[Example], marks: Sequence[TraceScore]
 ) -> tuple[int, float | None]:
     """Return the number of decoded words, and the share of them whose last token is correct.
 
     Words of several segments are correct only if their trace is exact: after an error the next prompt is undefined.
     """
-    chosen = list(range(len(examples)))[:: max(1, -(-len(examples) // DECODED))]
+    chosen = list(range(len(examples)))[:: max(1, -(-len(examples) // MAX_DECODED_WORDS))]
     doubtful = [row for row in chosen if marks[row][0] is not None and len(examples[row].segments) == 1]
     right = sum(marks[row][0] is None for row in chosen)
     wanted = [examples[row].segments[0] for row in doubtful]
     ends = {trace[-1] for each in corpus.train for _, trace in each.segments}
-    for (_, trace), last in zip(wanted, decode(decoder, corpus, wanted, ends), strict=True):
+    for (_, trace), last in zip(wanted, decode_greedily(decoder, corpus, wanted, ends), strict=True):
         right += last == trace[-1]
     return len(chosen), right / len(chosen)
 
 
-def decode(decoder: Decoder, corpus: Corpus, segments: Sequence[Segment], ends: set[str]) -> list[str | None]:
+def decode_greedily(
+    decoder: Decoder, corpus: Corpus, segments: Sequence[Segment], stop_tokens: set[str]
+) -> list[str | None]:
     """Decode each segment greedily from its prompt; return its end token, or None if it has none."""
     if not segments:
         return []
-    limits = [min(len(p) + len(s) + LONGER, corpus.context) for p, s in segments]
-    stops = {corpus.index[token] for token in ends}
+    limits = [min(len(p) + len(s) + MAX_EXTRA_TOKENS, corpus.context) for p, s in segments]
+    stops = {corpus.index[token] for token in stop_tokens}
     prompts = [[corpus.index[token] for token in prompt] for prompt, _ in segments]
-    memory = Memory(decoder.shape, len(segments), corpus.context)
+    memory = KVCache(decoder.shape, len(segments), corpus.context)
     found: list[str | None] = [None] * len(segments)
     current, at = [prompt[0] for prompt in prompts], 0
     going = set(range(len(segments)))

@@ -37,30 +37,31 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from softmachine.languages.crasp.relations import row
-from softmachine.studies.learn.config import Shape
+from softmachine.languages.crasp.relations import related_positions
+from softmachine.studies.learn.config import ModelConfig
 from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     import torch
 
 
-NAMES = ("none", "rope", "alibi", "absolute", "sinusoidal", "relative")
-STOCK = ("none", "rope")
+POSITION_ENCODINGS = ("none", "rope", "alibi", "absolute", "sinusoidal", "relative")
+LLAMA_ENCODINGS = ("none", "rope")
 """The encodings that an unmodified LLaMA supports, without ``+log``."""
-BASE = 10_000.0
+ROPE_BASE = 10_000.0
 
 
-def parts_of(name: str) -> tuple[str, bool]:
+def parse_encoding(name: str) -> tuple[str, bool]:
     """Split a name into the encoding and whether scores are multiplied by log n.
 
     Raises:
         UsageError: If there is no such encoding.
     """
     kind, plus, scaled = name.partition("+")
-    if kind not in NAMES or (plus and scaled != "log"):
+    if kind not in POSITION_ENCODINGS or (plus and scaled != "log"):
         raise UsageError(
-            f"there is no position encoding {name!r}", hint=f"choose one of {', '.join(NAMES)}, optionally with +log"
+            f"there is no position encoding {name!r}",
+            hint=f"choose one of {', '.join(POSITION_ENCODINGS)}, optionally with +log",
         )
     return kind, bool(plus)
 
@@ -69,12 +70,12 @@ def sinusoids(positions: torch.Tensor, width: int) -> torch.Tensor:
     """Return sines and cosines of positions, concatenated: one row per position."""
     import torch
 
-    rates = BASE ** (-torch.arange(0, width, 2, dtype=torch.float32) / width)
+    rates = ROPE_BASE ** (-torch.arange(0, width, 2, dtype=torch.float32) / width)
     angles = positions.float()[..., None] * rates
     return torch.cat((angles.sin(), angles.cos()), -1)
 
 
-def turned(vectors: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+def apply_rope(vectors: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     """Apply rotary position embeddings (RoPE), in LLaMA's layout.
 
     Args:
@@ -89,18 +90,18 @@ def turned(vectors: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     return vectors * cosine + torch.cat((-right, left), -1) * sine
 
 
-def slopes(heads: int) -> list[float]:
+def alibi_slopes(heads: int) -> list[float]:
     """Return the ALiBi slope of each head: a geometric series down to 2⁻⁸."""
     return [2.0 ** (-8.0 * (k + 1) / heads) for k in range(heads)]
 
 
-def related(context: int) -> torch.Tensor:
+def relation_matrix(context: int) -> torch.Tensor:
     """Return the matrix of R: 1 in row x and column i if x is related to i."""
     import torch
 
     table = torch.zeros(context, context)
     for x in range(1, context):
-        for i in row(x):
+        for i in related_positions(x):
             if i <= x:
                 table[x, i] = 1.0
     return table
@@ -113,8 +114,8 @@ def log_scale(positions: torch.Tensor) -> torch.Tensor:
     return torch.log(positions.float() + 2.0) / math.log(2.0)
 
 
-PRECISION_NAMES = ("float32", "bfloat16", "bits:B")
-BITS = {"float32": 24, "bfloat16": 8}
+PRECISIONS = ("float32", "bfloat16", "bits:B")
+SIGNIFICANT_BITS = {"float32": 24, "bfloat16": 8}
 """Number of significant bits, including the leading 1."""
 
 
@@ -124,17 +125,17 @@ def significant_bits(name: str) -> int:
     Raises:
         UsageError: If there is no such precision.
     """
-    if name in BITS:
-        return BITS[name]
+    if name in SIGNIFICANT_BITS:
+        return SIGNIFICANT_BITS[name]
     found = re.fullmatch(r"bits:(\d{1,2})", name)
     if not found or not 1 <= int(found[1]) <= 24:
         raise UsageError(
-            f"there is no precision {name!r}", hint=f"choose one of {', '.join(PRECISION_NAMES)}, with B from 1 to 24"
+            f"there is no precision {name!r}", hint=f"choose one of {', '.join(PRECISIONS)}, with B from 1 to 24"
         )
     return int(found[1])
 
 
-def rounding(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
+def make_rounding(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
     """Return a function that rounds tensors to a precision; gradients pass through it unchanged."""
     bits = significant_bits(name)
     if bits == 24:
@@ -165,12 +166,12 @@ EXPANSION = 4
 """Ratio of gated units to width, before the factor 2/3 of LLaMA."""
 
 
-def units(width: int) -> int:
+def hidden_units(width: int) -> int:
     """Return the number of gated units per layer."""
     return 8 * math.ceil(EXPANSION * width * 2 / 3 / 8)
 
 
-class Norm(nn.Module):
+class RMSNorm(nn.Module):
     """RMSNorm: scales vectors to mean square 1, times a learned weight per coordinate."""
 
     def __init__(self, width: int) -> None:
@@ -182,14 +183,14 @@ class Norm(nn.Module):
         return self.weight * (stream * torch.rsqrt(stream.pow(2).mean(-1, keepdim=True) + EPSILON))
 
 
-class Memory:
+class KVCache:
     """KV cache for decoding, one row per word."""
 
-    def __init__(self, shape: Shape, words: int, context: int) -> None:
+    def __init__(self, shape: ModelConfig, words: int, context: int) -> None:
         size = (shape.layers, words, shape.heads, context, shape.width // shape.heads)
         self.keys, self.values = torch.zeros(size), torch.zeros(size)
 
-    def extended(self, layer: int, positions: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, layer: int, positions: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Store keys and values of new positions; return those of a layer up to the last new position."""
         rows = torch.arange(len(keys))[:, None]
         self.keys[layer][rows, :, positions] = keys.transpose(1, 2)
@@ -201,19 +202,19 @@ class Memory:
 class Attention(nn.Module):
     """Causal softmax attention; the position encoding acts on queries, keys and scores."""
 
-    def __init__(self, shape: Shape, number: int, context: int) -> None:
+    def __init__(self, shape: ModelConfig, number: int, context: int) -> None:
         super().__init__()
         self.heads, self.number = shape.heads, number
-        self.kind, self.by_log = parts_of(shape.positions)
-        self.round = rounding(shape.precision)
+        self.kind, self.by_log = parse_encoding(shape.positions)
+        self.round = make_rounding(shape.precision)
         self.q_proj, self.k_proj, self.v_proj, self.o_proj = (
             nn.Linear(shape.width, shape.width, bias=False) for _ in range(4)
         )
         if self.kind == "relative":
             self.strength = nn.Parameter(torch.ones(shape.heads))
-            self.register_buffer("relation", related(context), persistent=False)
+            self.register_buffer("relation", relation_matrix(context), persistent=False)
 
-    def forward(self, stream: Tensor, positions: Tensor, memory: Memory | None) -> Tensor:
+    def forward(self, stream: Tensor, positions: Tensor, kv_cache: KVCache | None) -> Tensor:
         """Return the attention output at every position."""
         words, count, width = stream.shape
         shape = (words, count, self.heads, width // self.heads)
@@ -222,9 +223,9 @@ class Attention(nn.Module):
             for project in (self.q_proj, self.k_proj, self.v_proj)
         )
         if self.kind == "rope":
-            queries, keys = (self.round(turned(each, positions)) for each in (queries, keys))
-        if memory is not None:
-            keys, values = memory.extended(self.number, positions, keys, values)
+            queries, keys = (self.round(apply_rope(each, positions)) for each in (queries, keys))
+        if kv_cache is not None:
+            keys, values = kv_cache.append(self.number, positions, keys, values)
         scores = (queries / math.sqrt(shape[-1])) @ keys.transpose(2, 3)
         weights = self.round(self._scores(scores, positions).softmax(-1))
         return self.round(self.o_proj(self.round((weights @ values).transpose(1, 2).reshape(words, count, width))))
@@ -233,7 +234,7 @@ class Attention(nn.Module):
         """Apply the position encoding and the causal mask to scores."""
         ahead = torch.arange(scores.shape[-1]) - positions[..., None]  # words × queries × keys
         if self.kind == "alibi":
-            scores = scores + ahead[:, None] * torch.tensor(slopes(self.heads))[:, None, None]
+            scores = scores + ahead[:, None] * torch.tensor(alibi_slopes(self.heads))[:, None, None]
         if self.kind == "relative":
             rows = self.relation[positions, : scores.shape[-1]]
             scores = scores + rows[:, None] * self.strength[:, None, None]
@@ -243,13 +244,13 @@ class Attention(nn.Module):
         return self.round(scores) + never[:, None]
 
 
-class GatedUnits(nn.Module):
+class SwiGLU(nn.Module):
     """SwiGLU feed-forward network: down(SiLU(gate) · up)."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ModelConfig) -> None:
         super().__init__()
-        inner = units(shape.width)
-        self.round = rounding(shape.precision)
+        inner = hidden_units(shape.width)
+        self.round = make_rounding(shape.precision)
         self.gate_proj, self.up_proj = (nn.Linear(shape.width, inner, bias=False) for _ in range(2))
         self.down_proj = nn.Linear(inner, shape.width, bias=False)
 
@@ -259,31 +260,31 @@ class GatedUnits(nn.Module):
         return self.round(self.down_proj(self.round(gated)))
 
 
-class Layer(nn.Module):
+class DecoderLayer(nn.Module):
     """Attention and gated units, each added to the residual stream."""
 
-    def __init__(self, shape: Shape, number: int, context: int) -> None:
+    def __init__(self, shape: ModelConfig, number: int, context: int) -> None:
         super().__init__()
-        self.round = rounding(shape.precision)
-        self.input_layernorm, self.post_attention_layernorm = Norm(shape.width), Norm(shape.width)
+        self.round = make_rounding(shape.precision)
+        self.input_layernorm, self.post_attention_layernorm = RMSNorm(shape.width), RMSNorm(shape.width)
         self.self_attn = Attention(shape, number, context)
-        self.mlp = GatedUnits(shape)
+        self.mlp = SwiGLU(shape)
 
-    def forward(self, stream: Tensor, positions: Tensor, memory: Memory | None) -> Tensor:
+    def forward(self, stream: Tensor, positions: Tensor, kv_cache: KVCache | None) -> Tensor:
         """Return the stream after the layer."""
         normed = self.round(self.input_layernorm(stream))
-        stream = self.round(stream + self.self_attn(normed, positions, memory))
+        stream = self.round(stream + self.self_attn(normed, positions, kv_cache))
         return self.round(stream + self.mlp(self.round(self.post_attention_layernorm(stream))))
 
 
 class _Stack(nn.Module):
     """Embedding, layers and final norm, under the names of LLaMA."""
 
-    def __init__(self, shape: Shape, tokens: int, context: int) -> None:
+    def __init__(self, shape: ModelConfig, tokens: int, context: int) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(tokens, shape.width)
-        self.layers = nn.ModuleList(Layer(shape, number, context) for number in range(shape.layers))
-        self.norm = Norm(shape.width)
+        self.layers = nn.ModuleList(DecoderLayer(shape, number, context) for number in range(shape.layers))
+        self.norm = RMSNorm(shape.width)
 
 
 class Decoder(nn.Module):
@@ -295,11 +296,11 @@ class Decoder(nn.Module):
         context: Maximum number of positions of a word and its trace.
     """
 
-    def __init__(self, shape: Shape, tokens: int, context: int) -> None:
+    def __init__(self, shape: ModelConfig, tokens: int, context: int) -> None:
         super().__init__()
         self.shape, self.context = shape, context
-        self.kind, _ = parts_of(shape.positions)
-        self.round = rounding(shape.precision)
+        self.kind, _ = parse_encoding(shape.positions)
+        self.round = make_rounding(shape.precision)
         self.model = _Stack(shape, tokens, context)
         self.lm_head = nn.Linear(shape.width, tokens, bias=False)
         if self.kind == "absolute":
@@ -309,19 +310,21 @@ class Decoder(nn.Module):
                 depth = 1.0 if not name.endswith(("o_proj.weight", "down_proj.weight")) else 2 * shape.layers
                 nn.init.normal_(weight, std=1 / math.sqrt(shape.width * depth))
 
-    def forward(self, tokens: Tensor, positions: Tensor | None = None, memory: Memory | None = None) -> Tensor:
+    def forward(self, tokens: Tensor, positions: Tensor | None = None, kv_cache: KVCache | None = None) -> Tensor:
         """Return the logits at every position.
 
         Args:
             tokens: Words × positions.
             positions: The positions of the tokens. Default: 0, 1, 2, ….
-            memory: KV cache of earlier positions, to which these are appended.
+            kv_cache: KV cache of earlier positions, to which these are appended.
         """
-        stream = self.streams(tokens, positions, memory)[-1]
+        stream = self.residual_streams(tokens, positions, kv_cache)[-1]
         logits: Tensor = self.lm_head(self.round(self.model.norm(stream)))
         return logits
 
-    def streams(self, tokens: Tensor, positions: Tensor | None = None, memory: Memory | None = None) -> list[Tensor]:
+    def residual_streams(
+        self, tokens: Tensor, positions: Tensor | None = None, kv_cache: KVCache | None = None
+    ) -> list[Tensor]:
         """Return the residual stream after the embedding and after every layer."""
         where = torch.arange(tokens.shape[1])[None] if positions is None else positions
         stream = self.model.embed_tokens(tokens)
@@ -331,10 +334,10 @@ class Decoder(nn.Module):
             stream = stream + sinusoids(where, self.shape.width)
         found = [self.round(stream)]
         for layer in self.model.layers:
-            found.append(layer(found[-1], where, memory))
+            found.append(layer(found[-1], where, kv_cache))
         return found
 
     @property
-    def parameters_in_all(self) -> int:
+    def num_parameters(self) -> int:
         """The number of trained parameters."""
         return sum(weight.numel() for weight in self.parameters())

@@ -13,7 +13,7 @@ RIDGE = 1e-3
 
 
 @dataclass(frozen=True)
-class Probed:
+class ProbeResult:
     """R² of probes for one variable, after the embedding and after every layer.
 
     Args:
@@ -36,14 +36,14 @@ class Probed:
         return asdict(self)
 
 
-def probe(stream: Array, variable: Array, other: Array, truth: Array) -> float:
+def fit_probe(stream: Array, variable: Array, test_stream: Array, test_variable: Array) -> float:
     """Fit a linear map from a stream to a variable, and return its R² on another stream.
 
     Args:
         stream: Positions × coordinates, to fit on.
         variable: The variable at these positions.
-        other: The same coordinates at other positions.
-        truth: The variable at these positions.
+        test_stream: The same coordinates at other positions.
+        test_variable: The variable at these positions.
 
     Returns:
         The share of the variance that the map explains; negative if it is worse than the mean.
@@ -53,5 +53,5 @@ def probe(stream: Array, variable: Array, other: Array, truth: Array) -> float:
     weight = RIDGE * len(stream) * np.eye(inputs.shape[1])
     weight[-1, -1] = 0.0
     chosen = np.linalg.solve(inputs.T @ inputs + weight, inputs.T @ variable)
-    predicted = np.column_stack(((other - mean) / scale, np.ones(len(other)))) @ chosen
-    return float(1 - ((predicted - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
+    predicted = np.column_stack(((test_stream - mean) / scale, np.ones(len(test_stream)))) @ chosen
+    return float(1 - ((predicted - test_variable) ** 2).sum() / ((test_variable - test_variable.mean()) ** 2).sum())

@@ -12,37 +12,40 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from softmachine.studies.learn.config import Setting, differences
-from softmachine.studies.learn.probes import Probed
+from softmachine.studies.learn.config import TrainingConfig, differing_fields
+from softmachine.studies.learn.probes import ProbeResult
 from softmachine.studies.learn.runs import Record
-from softmachine.support.figures import MARKERS, picture
+from softmachine.support.figures import MARKERS, open_figure
 
 COLUMNS = {"all": "exact", "long": "exact_long", "verdict": "verdict"}
 """Columns of each bin: heading and metric."""
 
 
-def settings_of(records: Sequence[Record]) -> list[Setting]:
+def read_configs(records: Sequence[Record]) -> list[TrainingConfig]:
     """Return the settings of runs."""
-    return [Setting.from_json(each["setting"]) for each in records]
+    return [TrainingConfig.from_json(each["setting"]) for each in records]
 
 
-def grouped(records: Sequence[Record]) -> list[list[Record]]:
+def group_by_config(records: Sequence[Record]) -> list[list[Record]]:
     """Group runs that differ only in the seed."""
-    groups: dict[Setting, list[Record]] = {}
-    for setting, record in zip(settings_of(records), records, strict=True):
+    groups: dict[TrainingConfig, list[Record]] = {}
+    for setting, record in zip(read_configs(records), records, strict=True):
         groups.setdefault(replace(setting, seed=0), []).append(record)
     return list(groups.values())
 
 
-def named(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
+def group_and_name(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
     """Group runs, and name each group by the fields that differ between groups."""
-    groups = grouped(records)
-    firsts = [Setting.from_json(group[0]["setting"]) for group in groups]
-    odd = differences(firsts) or ["positions"]
-    return [(" ".join(_value(first, name) for name in odd), group) for first, group in zip(firsts, groups, strict=True)]
+    groups = group_by_config(records)
+    firsts = [TrainingConfig.from_json(group[0]["setting"]) for group in groups]
+    odd = differing_fields(firsts) or ["positions"]
+    return [
+        (" ".join(_format_field(first, name) for name in odd), group)
+        for first, group in zip(firsts, groups, strict=True)
+    ]
 
 
-def _value(setting: Setting, name: str) -> str:
+def _format_field(setting: TrainingConfig, name: str) -> str:
     for part in (setting.task, setting.shape, setting.schedule):
         if hasattr(part, name):
             value = getattr(part, name)
@@ -51,7 +54,7 @@ def _value(setting: Setting, name: str) -> str:
     raise AssertionError(name)
 
 
-def share(values: Sequence[float | None]) -> str:
+def format_share(values: Sequence[float | None]) -> str:
     """Format shares as a percentage: the mean over seeds, and the range if they differ."""
     known = [value for value in values if value is not None]
     if not known:
@@ -60,23 +63,23 @@ def share(values: Sequence[float | None]) -> str:
     return shown[0] if shown[1] == shown[2] else f"{shown[0]} ({shown[1]}–{shown[2]})"
 
 
-def measured(group: Sequence[Record], bin_: str, name: str) -> str:
+def format_metric(group: Sequence[Record], bin_: str, name: str) -> str:
     """Format a metric of a bin, over the seeds of a group."""
-    return share([each["measures"][bin_][name] for each in group])
+    return format_share([each["measures"][bin_][name] for each in group])
 
 
-def table(records: Sequence[Record]) -> str:
+def format_table(records: Sequence[Record]) -> str:
     """Format a table of exact traces, among all words and among long traces, and of verdicts, for every bin."""
-    bins = settings_of(records)[0].task.bins
+    bins = read_configs(records)[0].task.bins
     head = ["", *(f"{bin_} {column}" for bin_ in bins for column in COLUMNS)]
     rows = [
-        [name, *(measured(group, bin_, key) for bin_ in bins for key in COLUMNS.values())]
-        for name, group in named(records)
+        [name, *(format_metric(group, bin_, key) for bin_ in bins for key in COLUMNS.values())]
+        for name, group in group_and_name(records)
     ]
-    return aligned([head, *rows])
+    return align_columns([head, *rows])
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Align rows of cells, the first column left and the others right, with a rule below the heading."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
@@ -85,13 +88,13 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def notes(records: Sequence[Record]) -> list[str]:
+def format_notes(records: Sequence[Record]) -> list[str]:
     """Return the notes of a table: bins and counts, baselines, and how training ended."""
     first = records[0]
-    task, lines = settings_of(records)[0].task, []
+    task, lines = read_configs(records)[0].task, []
     for bin_, lengths in task.bins.items():
         found: dict[str, Any] = first["measures"][bin_]
-        baselines = share([found["same_trace"]]), share([found["same_verdict"]])
+        baselines = format_share([found["same_trace"]]), format_share([found["same_verdict"]])
         lines.append(
             f"{bin_}: length {lengths[0]} to {lengths[-1]}, {found['words']} words, {found['accepted']} of them "
             f"accepted, {found['long_words']} with traces of over 10 tokens; baseline (most frequent "
@@ -101,30 +104,30 @@ def notes(records: Sequence[Record]) -> list[str]:
     seeds = sorted({each["setting"]["seed"] for each in records})
     lines.append(f"trained on {data['words']} words, {data['accepted']} of them accepted; data seed {task.seed}")
     lines.append(f"seeds {', '.join(map(str, seeds))}: mean, and range in parentheses; shares of words in %")
-    lines += [f"{name}: {ends(group)}" for name, group in named(records)]
+    lines += [f"{name}: {format_ending(group)}" for name, group in group_and_name(records)]
     return lines
 
 
-def ends(group: Sequence[Record]) -> str:
+def format_ending(group: Sequence[Record]) -> str:
     """Format how training of a group ended, and how long it took."""
     reasons = {"steps": "all steps done", "converged": "validation exact", "time": "time limit reached"}
     parts = [each["training"] for each in group]
     why = ", ".join(sorted({reasons[part["ended"]] for part in parts}))
-    steps, seconds = (_range([round(part[name]) for part in parts]) for name in ("step", "cpu"))
-    right = share([part["losses"][-1][2] for part in parts])
+    steps, seconds = (_format_range([round(part[name]) for part in parts]) for name in ("step", "cpu"))
+    right = format_share([part["losses"][-1][2] for part in parts])
     return f"{steps} steps, {seconds} s of processor time, {why}; {right} % of the validation split exact"
 
 
-def _range(numbers: Sequence[int]) -> str:
+def _format_range(numbers: Sequence[int]) -> str:
     low, high = min(numbers), max(numbers)
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
-WINDOW = 12
+NUM_WINDOWS = 12
 """Number of windows that the lengths are divided into."""
 
 
-def curve(group: Sequence[Record]) -> tuple[list[float], list[float]]:
+def exact_share_curve(group: Sequence[Record]) -> tuple[list[float], list[float]]:
     """Return lengths, and the share of exact traces of words of about that length, over all seeds."""
     counts: dict[int, list[int]] = {}
     for record in group:
@@ -133,7 +136,7 @@ def curve(group: Sequence[Record]) -> tuple[list[float], list[float]]:
                 pair = counts.setdefault(int(length), [0, 0])
                 pair[0] += words
                 pair[1] += right
-    width = max(1, -(-max(counts) // WINDOW))
+    width = max(1, -(-max(counts) // NUM_WINDOWS))
     windows: dict[int, list[int]] = {}
     for length, (words, right) in counts.items():
         pair = windows.setdefault((length - 1) // width, [0, 0])
@@ -151,11 +154,11 @@ def draw_runs(records: Sequence[Record], compiled: dict[str, float] | None, file
         compiled: For each bin the share of exact traces of the compiled model, if measured.
         file: The file to write.
     """
-    groups, task = named(records), settings_of(records)[0].task
-    with picture(file, 7.0, 4.2) as figure:
+    groups, task = group_and_name(records), read_configs(records)[0].task
+    with open_figure(file, 7.0, 4.2) as figure:
         axes = figure.subplots()
         for (name, group), marker in zip(groups, cycle(MARKERS), strict=False):
-            axes.plot(*curve(group), label=name, marker=marker)
+            axes.plot(*exact_share_curve(group), label=name, marker=marker)
         axes.axvline(task.train + 0.5, color="black", linestyle=":", label="training ends")
         if compiled is not None:
             ends = [0, *(lengths[-1] for lengths in task.bins.values())]
@@ -170,9 +173,9 @@ def draw_runs(records: Sequence[Record], compiled: dict[str, float] | None, file
         axes.legend(fontsize="small")
 
 
-def draw_probes(found: Sequence[Probed], name: str, file: Path) -> None:
+def draw_probes(found: Sequence[ProbeResult], name: str, file: Path) -> None:
     """Plot the R² of probes for each variable of the compiled model on each layer of a trained one."""
-    with picture(file, 7.0, max(2.5, 0.3 * len(found) + 1.4)) as figure:
+    with open_figure(file, 7.0, max(2.5, 0.3 * len(found) + 1.4)) as figure:
         axes = figure.subplots()
         grid = [[max(0.0, value) for value in each.trained] for each in found]
         image = axes.imshow(grid, aspect="auto", vmin=0, vmax=1, cmap="viridis")

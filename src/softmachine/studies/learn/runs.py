@@ -21,19 +21,19 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from softmachine.studies.learn.config import Setting, Shape
-from softmachine.studies.learn.data import corpus_of
+from softmachine.studies.learn.config import ModelConfig, TrainingConfig
+from softmachine.studies.learn.data import load_corpus
 from softmachine.support import __version__
-from softmachine.support.errors import MismatchError, Place, SourceError, UsageError
-from softmachine.support.files import make_folder, remove, write
-from softmachine.support.parallel import Cluster, Crew, Json, Work, parts
-from softmachine.support.progress import Tell, nobody
-from softmachine.support.resources import Estimate, allow
-from softmachine.support.text import many
+from softmachine.support.errors import SourceError, SourceLocation, UsageError, WorkerMismatchError
+from softmachine.support.files import make_folder, remove_file, write_file
+from softmachine.support.parallel import DaskFactory, ExecutorFactory, Json, RangeFunction, map_range
+from softmachine.support.progress import ProgressCallback, ignore_progress
+from softmachine.support.resources import Estimate, require_affordable
+from softmachine.support.text import pluralize
 
 if TYPE_CHECKING:
     from softmachine.studies.learn.model import Decoder
-    from softmachine.studies.learn.training import Watch
+    from softmachine.studies.learn.training import StepCallback
 
 
 Record = dict[str, Any]
@@ -54,47 +54,49 @@ def require_torch() -> None:
         ) from None
 
 
-def run(setting: Setting, folder: Path | None = None, watch: Watch = lambda _: None) -> tuple[Record, Decoder]:
+def perform_run(
+    setting: TrainingConfig, folder: Path | None = None, on_step: StepCallback = lambda _: None
+) -> tuple[Record, Decoder]:
     """Train and evaluate a model, or load a finished run from a folder.
 
     Args:
         setting: The setting.
         folder: Folder for the record and the weights; None to save neither.
-        watch: Progress callback of training.
+        on_step: Progress callback of training.
     """
     from softmachine.studies.learn.training import train
 
     require_torch()
-    known = None if folder is None else known_record(setting, folder)
+    known = None if folder is None else load_record(setting, folder)
     if known is not None and folder is not None:
-        return known, trained(setting, folder)
+        return known, load_decoder(setting, folder)
     kept = None if folder is None else folder / f"{setting.name}.state"
-    corpus = corpus_of(setting.task)
-    decoder, progress = train(setting, corpus, kept=kept, watch=watch)
-    record = _record(setting, decoder, vars(progress))
+    corpus = load_corpus(setting.task)
+    decoder, progress = train(setting, corpus, state_file=kept, on_step=on_step)
+    record = _make_record(setting, decoder, vars(progress))
     if folder is not None and kept is not None:
         _save_weights(folder / f"{setting.name}.safetensors", decoder)
         save_record(record, folder)
-        remove(kept)
+        remove_file(kept)
     return record, decoder
 
 
-def _record(setting: Setting, decoder: Decoder, progress: Record) -> Record:
+def _make_record(setting: TrainingConfig, decoder: Decoder, progress: Record) -> Record:
     import torch
 
-    from softmachine.studies.learn.metrics import measure
-    from softmachine.studies.learn.training import alone
+    from softmachine.studies.learn.metrics import evaluate
+    from softmachine.studies.learn.training import isolated
 
-    corpus = corpus_of(setting.task)
-    with alone(setting.seed):
-        measures = {name: measure(decoder, corpus, bin_).to_json() for name, bin_ in corpus.tests.items()}
+    corpus = load_corpus(setting.task)
+    with isolated(setting.seed):
+        measures = {name: evaluate(decoder, corpus, bin_).to_json() for name, bin_ in corpus.tests.items()}
     return {
         "format": "softmachine-learn",
         "softmachine": __version__,
         "torch": torch.__version__,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "setting": setting.to_json(),
-        "parameters": decoder.parameters_in_all,
+        "parameters": decoder.num_parameters,
         "vocabulary": list(corpus.vocabulary),
         "context": corpus.context,
         "data": corpus.describe(),
@@ -103,7 +105,7 @@ def _record(setting: Setting, decoder: Decoder, progress: Record) -> Record:
     }
 
 
-def known_record(setting: Setting, folder: Path) -> Record | None:
+def load_record(setting: TrainingConfig, folder: Path) -> Record | None:
     """Load the record of a run from a folder; None if there is none.
 
     Raises:
@@ -118,24 +120,26 @@ def known_record(setting: Setting, folder: Path) -> Record | None:
     except (OSError, ValueError, LookupError, TypeError):
         same = False
     if not same:
-        raise SourceError("this is not the record of that run", place=Place(str(path)), hint="use another folder")
+        raise SourceError(
+            "this is not the record of that run", place=SourceLocation(str(path)), hint="use another folder"
+        )
     return record  # type: ignore[no-any-return]
 
 
 def save_record(record: Record, folder: Path) -> None:
     """Write the record of a run."""
-    path = folder / f"{Setting.from_json(record['setting']).name}.json"
-    write(path, json.dumps(record, ensure_ascii=False, indent=1), force=True)
+    path = folder / f"{TrainingConfig.from_json(record['setting']).name}.json"
+    write_file(path, json.dumps(record, ensure_ascii=False, indent=1), force=True)
 
 
 def _save_weights(path: Path, decoder: Decoder) -> None:
     from safetensors.torch import save
 
     weights = {name: each.detach().contiguous() for name, each in decoder.named_parameters()}
-    write(path, save(weights, metadata={"format": "pt"}), force=True)
+    write_file(path, save(weights, metadata={"format": "pt"}), force=True)
 
 
-def trained(setting: Setting, folder: Path) -> Decoder:
+def load_decoder(setting: TrainingConfig, folder: Path) -> Decoder:
     """Load the trained model of a run from a folder.
 
     Raises:
@@ -146,17 +150,17 @@ def trained(setting: Setting, folder: Path) -> Decoder:
 
     from softmachine.studies.learn.model import Decoder
 
-    path, corpus = folder / f"{setting.name}.safetensors", corpus_of(setting.task)
+    path, corpus = folder / f"{setting.name}.safetensors", load_corpus(setting.task)
     decoder = Decoder(setting.shape, len(corpus.vocabulary), corpus.context)
     try:
         decoder.load_state_dict(load_file(path))
     except (SafetensorError, OSError, RuntimeError) as error:
-        raise SourceError(f"these are not the weights of that run: {error}", place=Place(str(path))) from None
+        raise SourceError(f"these are not the weights of that run: {error}", place=SourceLocation(str(path))) from None
     return decoder
 
 
 @dataclass(frozen=True)
-class Job:
+class TrainingJob:
     """Description of a sweep that is sent to a worker.
 
     Args:
@@ -170,42 +174,46 @@ class Job:
     version: str = __version__
 
 
-def do(job: Job, start: int, stop: int) -> Json:
+def train_part(job: TrainingJob, start: int, stop: int) -> Json:
     """Perform a part of the runs on a worker."""
     if job.version != __version__:
-        raise MismatchError(f"a worker has softmachine {__version__}, not {job.version}")
+        raise WorkerMismatchError(f"a worker has softmachine {__version__}, not {job.version}")
     folder = None if job.folder is None else Path(job.folder)
-    return {"runs": [run(Setting.from_json(json.loads(each)), folder)[0] for each in job.settings[start:stop]]}
+    return {
+        "runs": [
+            perform_run(TrainingConfig.from_json(json.loads(each)), folder)[0] for each in job.settings[start:stop]
+        ]
+    }
 
 
-def sweep(
-    settings: Sequence[Setting],
+def sweep_runs(
+    settings: Sequence[TrainingConfig],
     folder: Path | None,
     *,
-    crew: Crew | None = None,
-    tell: Tell = nobody,
-    watch: Watch = lambda _: None,
+    factory: ExecutorFactory | None = None,
+    progress: ProgressCallback = ignore_progress,
+    on_step: StepCallback = lambda _: None,
 ) -> Iterator[Record]:
     """Perform all runs, and yield their records in order.
 
     Args:
         settings: The runs.
         folder: Folder that the runs are saved in and resumed from; None to save nothing.
-        crew: The executor.
-        tell: Progress callback; called if the executor cannot be used.
-        watch: Progress callback of runs in this process.
+        factory: The executor.
+        progress: Progress callback; called if the executor cannot be used.
+        on_step: Progress callback of runs in this process.
     """
     if folder is not None:
         make_folder(folder)
 
     def here(start: int, stop: int) -> Json:
-        return {"runs": [run(each, folder, watch)[0] for each in settings[start:stop]]}
+        return {"runs": [perform_run(each, folder, on_step)[0] for each in settings[start:stop]]}
 
-    def away() -> Work:
-        shared = None if folder is None or isinstance(crew, Cluster) else str(folder.resolve())
-        return partial(do, Job(tuple(json.dumps(each.to_json()) for each in settings), shared))
+    def away() -> RangeFunction:
+        shared = None if folder is None or isinstance(factory, DaskFactory) else str(folder.resolve())
+        return partial(train_part, TrainingJob(tuple(json.dumps(each.to_json()) for each in settings), shared))
 
-    with closing(parts(here, len(settings), away=away, crew=crew, tell=tell)) as found:
+    with closing(map_range(here, len(settings), remote_work=away, factory=factory, progress=progress)) as found:
         for part in found:
             for record in part.result["runs"]:
                 if folder is not None:
@@ -213,41 +221,43 @@ def sweep(
                 yield record
 
 
-TRIED = 8
+TIMED_STEPS = 8
 """Number of steps that are timed."""
 
 
-def allow_training(settings: Sequence[Setting], folder: Path | None, hands: int = 1) -> None:
+def require_affordable_training(settings: Sequence[TrainingConfig], folder: Path | None, workers: int = 1) -> None:
     """Require that all runs together are affordable.
 
     Args:
         settings: The runs.
         folder: Folder with finished runs, which are not counted.
-        hands: Number of parallel workers.
+        workers: Number of parallel workers.
 
     Raises:
-        EffortError: If the estimate exceeds ten minutes, without consent.
+        TooExpensiveError: If the estimate exceeds ten minutes, without consent.
         UsageError: If torch is not installed, or a task has no data.
     """
     require_torch()
-    left = [each for each in settings if folder is None or known_record(each, folder) is None]
-    times: dict[tuple[object, Shape], float] = {}
+    left = [each for each in settings if folder is None or load_record(each, folder) is None]
+    times: dict[tuple[object, ModelConfig], float] = {}
     total = 0.0
     for each in left:
         kind = each.task, each.shape
         if kind not in times:
-            times[kind] = _of_a_step(each)
+            times[kind] = _seconds_per_step(each)
         limit = each.schedule.minutes
         total += min(each.schedule.steps * times[kind], 60 * limit if limit else float("inf"))
-    allow(Estimate(f"training {many(len(left), 'model')}", total / hands), "reduce the steps, or set --minutes")
+    require_affordable(
+        Estimate(f"training {pluralize(len(left), 'model')}", total / workers), "reduce the steps, or set --minutes"
+    )
 
 
-def _of_a_step(setting: Setting) -> float:
+def _seconds_per_step(setting: TrainingConfig) -> float:
     """Measure the seconds per step: the median of a few, which is robust to other load on the machine."""
     from softmachine.studies.learn.training import train
 
-    corpus, ends = corpus_of(setting.task), list[float]()
-    short = replace(setting.schedule, steps=TRIED, every=TRIED, curriculum=0.0)
+    corpus, ends = load_corpus(setting.task), list[float]()
+    short = replace(setting.schedule, steps=TIMED_STEPS, every=TIMED_STEPS, curriculum=0.0)
     few = replace(corpus, validation=corpus.validation[:1])
-    train(replace(setting, schedule=short), few, watch=lambda _: ends.append(time.perf_counter()))
+    train(replace(setting, schedule=short), few, on_step=lambda _: ends.append(time.perf_counter()))
     return median(end - begin for begin, end in pairwise(ends))

@@ -26,12 +26,12 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from softmachine.studies.learn.config import Schedule, Setting
-from softmachine.studies.learn.data import Corpus, Drawer
-from softmachine.studies.learn.metrics import exact
+from softmachine.studies.learn.config import Schedule, TrainingConfig
+from softmachine.studies.learn.data import BatchSampler, Corpus
+from softmachine.studies.learn.metrics import check_traces
 from softmachine.studies.learn.model import Decoder
-from softmachine.support.errors import Place, SourceError
-from softmachine.support.files import write
+from softmachine.support.errors import SourceError, SourceLocation
+from softmachine.support.files import write_file
 
 
 def save_state(path: Path, decoder: Decoder, optimizer: Optimizer, progress: Mapping[str, Any], digest: str) -> None:
@@ -43,7 +43,7 @@ def save_state(path: Path, decoder: Decoder, optimizer: Optimizer, progress: Map
         for key, value in optimizer.state[parameter].items():
             tensors[f"optimizer.{key}.{name}"] = value.detach().reshape(value.shape)
     about = {"setting": digest, "progress": json.dumps(dict(progress))}
-    write(path, save({name: each.contiguous() for name, each in tensors.items()}, metadata=about), force=True)
+    write_file(path, save({name: each.contiguous() for name, each in tensors.items()}, metadata=about), force=True)
 
 
 def load_state(path: Path, decoder: Decoder, optimizer: Optimizer, digest: str) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def load_state(path: Path, decoder: Decoder, optimizer: Optimizer, digest: str) 
         with safe_open(path, "pt") as file:
             about = file.metadata() or {}
             if about.get("setting") != digest:
-                raise SourceError("this is the state of another training run", place=Place(str(path)))
+                raise SourceError("this is the state of another training run", place=SourceLocation(str(path)))
             with torch.no_grad():
                 for name, parameter in decoder.named_parameters():
                     parameter.copy_(file.get_tensor(f"weights.{name}"))
@@ -68,15 +68,17 @@ def load_state(path: Path, decoder: Decoder, optimizer: Optimizer, digest: str) 
                     }
             progress = json.loads(about["progress"])
     except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
-        raise SourceError(f"this is not the state of a training run: {error}", place=Place(str(path))) from None
+        raise SourceError(
+            f"this is not the state of a training run: {error}", place=SourceLocation(str(path))
+        ) from None
     if not isinstance(progress, dict):
-        raise SourceError("this is not the state of a training run", place=Place(str(path)))
+        raise SourceError("this is not the state of a training run", place=SourceLocation(str(path)))
     return progress
 
 
-KEEP = 20.0
+SAVE_SECONDS = 20.0
 """Seconds between saves of the state, if there is a file for it."""
-NORM = 1.0
+MAX_GRADIENT_NORM = 1.0
 """Maximum gradient norm (clipping)."""
 
 
@@ -101,10 +103,10 @@ class Progress:
     losses: list[tuple[int, float, float]] = field(default_factory=list)
 
 
-Watch = Callable[[Progress], None]
+StepCallback = Callable[[Progress], None]
 
 
-def rate(schedule: Schedule, step: int) -> float:
+def learning_rate(schedule: Schedule, step: int) -> float:
     """Return the learning rate of a step."""
     warm = max(1, round(schedule.warm_up * schedule.steps))
     if step < warm:
@@ -113,14 +115,14 @@ def rate(schedule: Schedule, step: int) -> float:
     return schedule.learning_rate * (schedule.floor + (1 - schedule.floor) * (1 + math.cos(math.pi * along)) / 2)
 
 
-def longest(schedule: Schedule, step: int, limit: int) -> int:
+def max_word_length(schedule: Schedule, step: int, limit: int) -> int:
     """Return the maximum word length of a step."""
     growing = schedule.curriculum * schedule.steps
     return limit if step >= growing else math.ceil(limit * (0.25 + 0.75 * step / growing))
 
 
 @contextmanager
-def alone(seed: int) -> Iterator[None]:
+def isolated(seed: int) -> Iterator[None]:
     """Use one thread and a separate random state, so that training is independent of its environment."""
     threads, state = torch.get_num_threads(), torch.get_rng_state()
     torch.set_num_threads(1)
@@ -133,22 +135,22 @@ def alone(seed: int) -> Iterator[None]:
 
 
 def train(
-    setting: Setting, corpus: Corpus, *, kept: Path | None = None, watch: Watch = lambda _: None
+    setting: TrainingConfig, corpus: Corpus, *, state_file: Path | None = None, on_step: StepCallback = lambda _: None
 ) -> tuple[Decoder, Progress]:
     """Train a model.
 
     Args:
         setting: The setting.
         corpus: The data of its task.
-        kept: File of the training state; training resumes from it if it exists.
-        watch: Progress callback, called after every step; an exception from it interrupts training.
+        state_file: File of the training state; training resumes from it if it exists.
+        on_step: Progress callback, called after every step; an exception from it interrupts training.
     """
-    with alone(setting.seed):
-        return _Training(setting, corpus, kept, watch).run()
+    with isolated(setting.seed):
+        return _Training(setting, corpus, state_file, on_step).train()
 
 
 class _Training:
-    def __init__(self, setting: Setting, corpus: Corpus, kept: Path | None, watch: Watch) -> None:
+    def __init__(self, setting: TrainingConfig, corpus: Corpus, kept: Path | None, watch: StepCallback) -> None:
         self.setting, self.corpus, self.kept, self.watch = setting, corpus, kept, watch
         self.schedule = setting.schedule
         self.decoder = Decoder(setting.shape, len(corpus.vocabulary), corpus.context)
@@ -157,14 +159,14 @@ class _Training:
         groups: list[dict[str, Any]] = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
         decay = self.schedule.weight_decay
         self.optimizer = torch.optim.AdamW([g for g in groups if g["params"]], betas=(0.9, 0.98), weight_decay=decay)
-        self.drawer = Drawer(corpus, setting.seed, self.schedule.batch)
+        self.drawer = BatchSampler(corpus, setting.seed, self.schedule.batch)
         self.progress, self.recent = Progress(), list[float]()
         if kept is not None and kept.is_file():
             known = load_state(kept, self.decoder, self.optimizer, setting.digest)
             self.recent = [float(each) for each in known.pop("recent")]
             self.progress = Progress(**known)
 
-    def run(self) -> tuple[Decoder, Progress]:
+    def train(self) -> tuple[Decoder, Progress]:
         progress, schedule = self.progress, self.schedule
         began, busy, saved = time.perf_counter() - progress.seconds, time.process_time() - progress.cpu, 0.0
         while not progress.ended:
@@ -173,10 +175,10 @@ class _Training:
             progress.seconds, progress.cpu = now - began, time.process_time() - busy
             saved = saved or now
             if progress.step % schedule.every == 0 or progress.step == schedule.steps:
-                self._look()
+                self._evaluate()
             if not progress.ended and schedule.minutes is not None and progress.seconds >= 60 * schedule.minutes:
                 progress.ended = "time"
-            if self.kept is not None and (now - saved >= KEEP or progress.ended):
+            if self.kept is not None and (now - saved >= SAVE_SECONDS or progress.ended):
                 saved = now
                 state = asdict(progress) | {"recent": self.recent}
                 save_state(self.kept, self.decoder, self.optimizer, state, self.setting.digest)
@@ -185,22 +187,22 @@ class _Training:
 
     def _step(self) -> None:
         step = self.progress.step
-        limit = longest(self.schedule, step, self.corpus.task.train)
-        tokens, following, counts = self.corpus.encoded(self.drawer.segments(step, limit))
+        limit = max_word_length(self.schedule, step, self.corpus.task.train)
+        tokens, following, counts = self.corpus.encode(self.drawer.sample(step, limit))
         for group in self.optimizer.param_groups:
-            group["lr"] = rate(self.schedule, step)
-        loss = loss_of(self.decoder, tokens, following, counts)
+            group["lr"] = learning_rate(self.schedule, step)
+        loss = trace_loss(self.decoder, tokens, following, counts)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        nn.utils.clip_grad_norm_(self.decoder.parameters(), NORM)
+        nn.utils.clip_grad_norm_(self.decoder.parameters(), MAX_GRADIENT_NORM)
         self.optimizer.step()
         self.recent.append(loss.item())
         self.progress.step += 1
 
-    def _look(self) -> None:
+    def _evaluate(self) -> None:
         """Evaluate on the validation split, and decide whether training ends."""
         progress, schedule = self.progress, self.schedule
-        right = exact(self.decoder, self.corpus, self.corpus.validation)
+        right = check_traces(self.decoder, self.corpus, self.corpus.validation)
         share = sum(right) / len(right)
         progress.losses.append((progress.step, sum(self.recent) / len(self.recent), share))
         self.recent.clear()
@@ -211,6 +213,6 @@ class _Training:
             progress.ended = "converged"
 
 
-def loss_of(decoder: Decoder, tokens: Tensor, following: Tensor, counts: Tensor) -> Tensor:
+def trace_loss(decoder: Decoder, tokens: Tensor, following: Tensor, counts: Tensor) -> Tensor:
     """Return the mean cross-entropy over the tokens of traces."""
     return nn.functional.cross_entropy(decoder(tokens)[counts], following[counts])

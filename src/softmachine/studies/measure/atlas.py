@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 CONSTANT, LOGARITHMIC, POLYNOMIAL = "1", "log N", "poly N"
-LOOPED = "log^d N"
-LOGSPACE, FULLY = "L-uniform", "fully uniform"
-EARLIER = "Merrill & Sabharwal 2025a"
+LOOP_DEPTH = "log^d N"
+LOGSPACE_UNIFORM, FULLY_UNIFORM = "L-uniform", "fully uniform"
+EARLIER_PAPER = "Merrill & Sabharwal 2025a"
 
 
 class Claim(StrEnum):
@@ -32,7 +32,7 @@ class Claim(StrEnum):
 
 
 @dataclass(frozen=True)
-class Witness:
+class Demonstration:
     """Runnable part of the proof of a claim.
 
     Args:
@@ -47,7 +47,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Regime:
     """A regime and the class of languages that it recognises.
 
     Args:
@@ -68,14 +68,14 @@ class Cell:
     width: str
     uniformity: str
     languages: str
-    lower: tuple[Witness, ...] = ()
-    uniform: tuple[Witness, ...] = ()
-    above: tuple[Witness, ...] = ()
+    lower: tuple[Demonstration, ...] = ()
+    uniform: tuple[Demonstration, ...] = ()
+    above: tuple[Demonstration, ...] = ()
     cited: str = ""
     upper: str = ""
 
     @property
-    def witnesses(self) -> dict[Claim, tuple[Witness, ...]]:
+    def witnesses(self) -> dict[Claim, tuple[Demonstration, ...]]:
         """The witnesses of each claim."""
         return {Claim.LOWER: self.lower, Claim.UNIFORM: self.uniform, Claim.UPPER: self.above}
 
@@ -85,100 +85,104 @@ class Cell:
         return tuple(claim for claim, witnesses in self.witnesses.items() if witnesses)
 
 
-def all_witnesses(cells: tuple[Cell, ...]) -> Iterator[tuple[Claim, Witness]]:
+def iterate_demonstrations(cells: tuple[Regime, ...]) -> Iterator[tuple[Claim, Demonstration]]:
     """Yield all distinct witnesses, by claim and in the order of the cells."""
     yield from dict.fromkeys((claim, each) for claim in Claim for cell in cells for each in cell.witnesses[claim])
 
 
-_BINARY = Witness(
+_BINARY = Demonstration(
     "circuit-and-or-not", "softmachine run lookahead-adder-4 10110110 --arithmetic fixed:2", "any circuit"
 )
-_UNIT = Witness(
+_UNIT = Demonstration(
     "circuit-threshold",
     "softmachine run majority-7 1101001 --theorem circuit-threshold --arithmetic fixed:11",
     "any circuit",
 )
-_DEEP_UNIT = Witness(
+_DEEP_UNIT = Demonstration(
     "circuit-threshold",
     "softmachine run parity-8 10110000 --theorem circuit-threshold --arithmetic fixed:17",
     "any circuit, one iteration per level of its depth",
 )
-_READS = Witness(
+_READS = Demonstration(
     "circuit-evaluator",
     "softmachine run and-or 101 --theorem circuit-evaluator --context 64 --arithmetic fixed:2",
     "circuit evaluation is complete (Lemma C.2 of Svete et al. 2026); one iteration per level of the circuit",
 )
-_FAMILY = Witness(
+_FAMILY = Demonstration(
     "uniform-circuits",
     "softmachine run parity-family 01 --theorem uniform-circuits --arithmetic fixed:2",
     "the language of a uniform family, reduced to circuit evaluation: log^d iterations",
 )
-_COUNTING_FAMILY = Witness(
+_COUNTING_FAMILY = Demonstration(
     "uniform-circuits-threshold",
     "softmachine run vote-tree 101 --arithmetic fixed:17",
     "the language of a uniform family with thresholds, in width 33: log^d iterations",
 )
-_GUESSES = Witness(
+_GUESSES = Demonstration(
     "nl-configuration-graph",
     "softmachine run equal-blocks '1#1' --arithmetic fixed:2",
     "NL (Lemma 5.4 of Svete et al. 2026, d = 1): a nondeterministic machine, reduced to connectivity",
 )
-_GRAPH = Witness(
+_GRAPH = Demonstration(
     "connectivity",
     "softmachine run one-way-streets 'home station' --arithmetic fixed:2",
     "complete for NL (Theorem C.1 of Svete et al. 2026, d = 1)",
 )
-_FLAT_FAMILY = Witness("adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-and-or-not")
-_TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-and-or-not")
-_RULES = Witness(
+_FLAT_FAMILY = Demonstration(
+    "adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-and-or-not"
+)
+_TREE_FAMILY = Demonstration("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-and-or-not")
+_RULES = Demonstration(
     "parity-family",
     "softmachine uniform parity-family",
     "any family given by rules: its circuits (Lemma C.1 of Svete et al. 2026), and the transformer of Corollary 5.1",
 )
-_COUNTING_RULES = Witness("vote-tree", "softmachine uniform vote-tree", "any family given by rules, with thresholds")
-_EVALUATOR = Witness(
+_COUNTING_RULES = Demonstration(
+    "vote-tree", "softmachine uniform vote-tree", "any family given by rules, with thresholds"
+)
+_EVALUATOR = Demonstration(
     "circuit-evaluator",
     "softmachine uniform circuit-evaluator",
     "circuit evaluation itself (Lemma C.3 of Svete et al. 2026)",
 )
-_COUNTING_EVALUATOR = Witness(
+_COUNTING_EVALUATOR = Demonstration(
     "circuit-evaluator-threshold",
     "softmachine uniform circuit-evaluator-threshold",
     "circuit evaluation itself, with thresholds",
 )
-_GRAPH_FAMILY = Witness("connectivity", "softmachine uniform connectivity", "all graphs of n vertices")
-_MAJORITY_FAMILY = Witness(
+_GRAPH_FAMILY = Demonstration("connectivity", "softmachine uniform connectivity", "all graphs of n vertices")
+_MAJORITY_FAMILY = Demonstration(
     "majority", "softmachine uniform majority --up-to 12", "a family in TC⁰, by circuit-threshold"
 )
-_DEEP_FAMILY = Witness(
+_DEEP_FAMILY = Demonstration(
     "tree-of-majorities", "softmachine uniform tree-of-majorities --up-to 13", "a family in TC¹, by circuit-threshold"
 )
-_TO_AC = Witness(
+_TO_AC = Demonstration(
     "to_circuit",
     "softmachine circuit 'Q_a since Q_b' --length 12 --arithmetic fixed:2 --gates AC",
     "Lemma 4.2 of Svete et al. 2026: AND, OR, NOT, in a depth independent of the length",
 )
-_TO_TC = Witness(
+_TO_TC = Demonstration(
     "to_circuit",
     "softmachine circuit 'Q_a since Q_b' --length 6 --arithmetic fixed:6 --gates TC",
     "Lemma 4.2 of Svete et al. 2026: threshold gates, in a depth independent of the length",
 )
-_TO_DEEP_AC = Witness(
+_TO_DEEP_AC = Demonstration(
     "to_circuit",
     "softmachine circuit full-adder --theorem circuit-and-or-not --length 3 --arithmetic fixed:2 --gates AC",
     "Lemma 5.1 of Svete et al. 2026: one copy per iteration of the loop",
 )
-_TO_DEEP_TC = Witness(
+_TO_DEEP_TC = Demonstration(
     "to_circuit",
     "softmachine circuit full-adder --theorem circuit-threshold --length 3 --arithmetic fixed:11 --gates TC",
     "Lemma 5.1 of Svete et al. 2026: one copy per iteration of the loop",
 )
-_MEMBERS = Witness(
+_MEMBERS = Demonstration(
     "temporal-layer-norm",
     "softmachine run majority-formula aab --theorem temporal-layer-norm --arithmetic fixed:4",
     "members of the class, with layer norm: no position features, one set of weights; the whole class is cited",
 )
-_LOOPED_MEMBERS = Witness(
+_LOOPED_MEMBERS = Demonstration(
     "automaton-layer-norm",
     "softmachine run shell-game srrsr --theorem automaton-layer-norm",
     "members of the class (d = 1), one complete for NC¹, with layer norm: no position features, one set of weights, "
@@ -187,44 +191,80 @@ _LOOPED_MEMBERS = Witness(
 )
 
 
-def _constant_depth() -> tuple[Cell, ...]:
+def _constant_depth_regimes() -> tuple[Regime, ...]:
     upper = "Lemma 4.2"
     ac, tc = "L-uniform AC⁰", "L-uniform TC⁰"
     flat = (_BINARY,), (_FLAT_FAMILY,), (_TO_AC,)
     counts = (_UNIT,), (_MAJORITY_FAMILY,), (_TO_TC,)
     return (
-        Cell(CONSTANT, CONSTANT, CONSTANT, FULLY, ""),
-        Cell(CONSTANT, CONSTANT, CONSTANT, LOGSPACE, ""),
-        Cell(CONSTANT, CONSTANT, LOGARITHMIC, LOGSPACE, ac, *flat, upper=upper),
-        Cell(CONSTANT, CONSTANT, POLYNOMIAL, LOGSPACE, ac, *flat, upper=upper),
-        Cell(CONSTANT, LOGARITHMIC, CONSTANT, FULLY, "FO-uniform TC⁰", (_MEMBERS,), cited=EARLIER, upper=EARLIER),
-        *(Cell(CONSTANT, LOGARITHMIC, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
-        Cell(CONSTANT, POLYNOMIAL, CONSTANT, FULLY, "FO-uniform TC⁰", (_MEMBERS,), cited=EARLIER, upper=EARLIER),
-        *(Cell(CONSTANT, POLYNOMIAL, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
+        Regime(CONSTANT, CONSTANT, CONSTANT, FULLY_UNIFORM, ""),
+        Regime(CONSTANT, CONSTANT, CONSTANT, LOGSPACE_UNIFORM, ""),
+        Regime(CONSTANT, CONSTANT, LOGARITHMIC, LOGSPACE_UNIFORM, ac, *flat, upper=upper),
+        Regime(CONSTANT, CONSTANT, POLYNOMIAL, LOGSPACE_UNIFORM, ac, *flat, upper=upper),
+        Regime(
+            CONSTANT,
+            LOGARITHMIC,
+            CONSTANT,
+            FULLY_UNIFORM,
+            "FO-uniform TC⁰",
+            (_MEMBERS,),
+            cited=EARLIER_PAPER,
+            upper=EARLIER_PAPER,
+        ),
+        *(Regime(CONSTANT, LOGARITHMIC, width, LOGSPACE_UNIFORM, tc, *counts, upper=upper) for width in _WIDTHS),
+        Regime(
+            CONSTANT,
+            POLYNOMIAL,
+            CONSTANT,
+            FULLY_UNIFORM,
+            "FO-uniform TC⁰",
+            (_MEMBERS,),
+            cited=EARLIER_PAPER,
+            upper=EARLIER_PAPER,
+        ),
+        *(Regime(CONSTANT, POLYNOMIAL, width, LOGSPACE_UNIFORM, tc, *counts, upper=upper) for width in _WIDTHS),
     )
 
 
-def _looped() -> tuple[Cell, ...]:
+def _looped_regimes() -> tuple[Regime, ...]:
     upper = "Lemma 5.2 (5b)"
     unstated = "Lemma 4.2, Lemma 5.1"  # equation (5b) covers logarithmic precision only
     ac, tc = "FO-uniform AC^d", "FO-uniform TC^d"
     complete = (_FAMILY, _READS, _GUESSES, _GRAPH), (_EVALUATOR, _RULES, _TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
     counts = (_COUNTING_FAMILY, _DEEP_UNIT), (_COUNTING_EVALUATOR, _COUNTING_RULES, _DEEP_FAMILY), (_TO_DEEP_TC,)
     return (
-        Cell(LOOPED, CONSTANT, CONSTANT, FULLY, ""),
-        Cell(LOOPED, CONSTANT, CONSTANT, LOGSPACE, ""),
+        Regime(LOOP_DEPTH, CONSTANT, CONSTANT, FULLY_UNIFORM, ""),
+        Regime(LOOP_DEPTH, CONSTANT, CONSTANT, LOGSPACE_UNIFORM, ""),
         *(
-            Cell(LOOPED, CONSTANT, width, LOGSPACE, ac, *complete, upper="Lemma 5.2 (5a)")
+            Regime(LOOP_DEPTH, CONSTANT, width, LOGSPACE_UNIFORM, ac, *complete, upper="Lemma 5.2 (5a)")
             for width in (LOGARITHMIC, POLYNOMIAL)
         ),
-        Cell(LOOPED, LOGARITHMIC, CONSTANT, FULLY, tc, (_LOOPED_MEMBERS,), cited=EARLIER, upper=EARLIER),
-        *(Cell(LOOPED, LOGARITHMIC, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
-        Cell(LOOPED, POLYNOMIAL, CONSTANT, FULLY, tc, (_LOOPED_MEMBERS,), cited=EARLIER, upper=EARLIER),
-        *(Cell(LOOPED, POLYNOMIAL, width, LOGSPACE, tc, *counts, upper=unstated) for width in _WIDTHS),
+        Regime(
+            LOOP_DEPTH,
+            LOGARITHMIC,
+            CONSTANT,
+            FULLY_UNIFORM,
+            tc,
+            (_LOOPED_MEMBERS,),
+            cited=EARLIER_PAPER,
+            upper=EARLIER_PAPER,
+        ),
+        *(Regime(LOOP_DEPTH, LOGARITHMIC, width, LOGSPACE_UNIFORM, tc, *counts, upper=upper) for width in _WIDTHS),
+        Regime(
+            LOOP_DEPTH,
+            POLYNOMIAL,
+            CONSTANT,
+            FULLY_UNIFORM,
+            tc,
+            (_LOOPED_MEMBERS,),
+            cited=EARLIER_PAPER,
+            upper=EARLIER_PAPER,
+        ),
+        *(Regime(LOOP_DEPTH, POLYNOMIAL, width, LOGSPACE_UNIFORM, tc, *counts, upper=unstated) for width in _WIDTHS),
     )
 
 
 _WIDTHS = (CONSTANT, LOGARITHMIC, POLYNOMIAL)
 
-ATLAS: tuple[Cell, ...] = (*_constant_depth(), *_looped())
+ATLAS: tuple[Regime, ...] = (*_constant_depth_regimes(), *_looped_regimes())
 """All regimes, by rows of the figure."""

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, product
 
-from softmachine.languages.crasp.program import Program
+from softmachine.languages.crasp.program import CraspProgram
 from softmachine.languages.crasp.streaming_interpreter import generate
-from softmachine.studies.measure.growth_laws import Fit, fit
-from softmachine.support.errors import StuckError, UsageError
+from softmachine.studies.measure.growth_laws import GrowthFit, fit_growth
+from softmachine.support.errors import NoNextTokenError, UsageError
 
-SAMPLES = 64
-MAX_TOKENS = 100_000
+DEFAULT_SAMPLES = 64
+DEFAULT_MAX_TOKENS = 100_000
 
 
 @dataclass(frozen=True)
-class Thoughts:
+class CotLengths:
     """The chains of thought on inputs of one length.
 
     Args:
@@ -34,21 +34,21 @@ class Thoughts:
     length: int
     inputs: int
     all_inputs: bool
-    fewest: int | None
-    most: int | None
+    shortest: int | None
+    longest: int | None
     mean: float | None
-    endless: int
+    nonterminating: int
     stuck: int
 
 
-def thoughts(
-    program: Program,
+def measure_cot_lengths(
+    program: CraspProgram,
     lengths: Iterable[int],
     *,
-    samples: int = SAMPLES,
-    max_tokens: int = MAX_TOKENS,
+    samples: int = DEFAULT_SAMPLES,
+    max_tokens: int = DEFAULT_MAX_TOKENS,
     seed: int = 0,
-) -> Iterator[Thoughts]:
+) -> Iterator[CotLengths]:
     """Measure the chains of thought of a program on inputs of some lengths.
 
     All inputs of a length are used if there are at most ``samples``. Otherwise the sample consists of the words of a
@@ -64,41 +64,41 @@ def thoughts(
         raise UsageError("at least one sample is needed")
     for length in lengths:
         every = len(program.alphabet) ** length <= samples
-        words = list(_every(program, length) if every else _sample(program, length, samples, seed))
+        words = list(_all_inputs(program, length) if every else _sample_inputs(program, length, samples, seed))
         written: list[int] = []
         endless = stuck = 0
         for word in words:
             try:
                 tokens = sum(1 for _ in islice(generate(program, word), max_tokens + 1))
-            except StuckError:
+            except NoNextTokenError:
                 stuck += 1
                 continue
             if tokens > max_tokens:
                 endless += 1
             else:
                 written.append(tokens)
-        yield Thoughts(
+        yield CotLengths(
             length=length,
             inputs=len(words),
             all_inputs=every,
-            fewest=min(written, default=None),
-            most=max(written, default=None),
+            shortest=min(written, default=None),
+            longest=max(written, default=None),
             mean=sum(written) / len(written) if written else None,
-            endless=endless,
+            nonterminating=endless,
             stuck=stuck,
         )
 
 
-def growth(found: Iterable[Thoughts]) -> Fit | None:
+def fit_cot_growth(found: Iterable[CotLengths]) -> GrowthFit | None:
     """Fit the growth of the longest chain of thought; None if there are too few lengths."""
-    return fit({each.length: each.most for each in found if each.most is not None})
+    return fit_growth({each.length: each.longest for each in found if each.longest is not None})
 
 
-def _every(program: Program, length: int) -> Iterator[tuple[str, ...]]:
+def _all_inputs(program: CraspProgram, length: int) -> Iterator[tuple[str, ...]]:
     return product(program.alphabet, repeat=length)
 
 
-def _sample(program: Program, length: int, samples: int, seed: int) -> Iterator[tuple[str, ...]]:
+def _sample_inputs(program: CraspProgram, length: int, samples: int, seed: int) -> Iterator[tuple[str, ...]]:
     rng = random.Random(f"{seed} {length}")
     order = {letter: index for index, letter in enumerate(program.alphabet)}
     yield from islice(((letter,) * length for letter in program.alphabet), samples)

@@ -10,12 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 
-from softmachine.languages.crasp.program import Program
-from softmachine.languages.crasp.streaming_interpreter import VERDICTS, Counting, prepared, thoughts
+from softmachine.languages.crasp.program import CraspProgram
+from softmachine.languages.crasp.streaming_interpreter import (
+    VERDICTS,
+    RunningCounts,
+    continue_chain,
+    get_transition_table,
+)
 from softmachine.support.errors import UsageError
 
-MOST_STATES = 1 << 18
-MOST_THOUGHTS = 100_000
+MAX_STATES = 1 << 18
+MAX_COT_TOKENS = 100_000
 """Longer chains of thought count as nonterminating."""
 
 
@@ -34,7 +39,7 @@ class Automaton:
     alphabet: tuple[str, ...]
     length: int
     levels: tuple[int, ...]
-    next: tuple[tuple[int, ...], ...]
+    transitions: tuple[tuple[int, ...], ...]
     accepting: tuple[bool, ...]
 
     @property
@@ -46,10 +51,10 @@ class Automaton:
         """Whether a word of at most the maximum length is accepted."""
         state = 0
         for letter in word:
-            state = self.next[state][self.alphabet.index(letter)]
+            state = self.transitions[state][self.alphabet.index(letter)]
         return self.accepting[state]
 
-    def classes(self, length: int) -> tuple[int, ...]:
+    def count_classes(self, length: int) -> tuple[int, ...]:
         """Return the number of states of the minimal automaton for the words of one length, per prefix length."""
         known: dict[int, int] = {}
         numbers = []
@@ -58,21 +63,23 @@ class Automaton:
             for state, own in enumerate(self.levels):
                 if own == level:
                     key = (
-                        self.accepting[state] if level == length else tuple(known[after] for after in self.next[state])
+                        self.accepting[state]
+                        if level == length
+                        else tuple(known[after] for after in self.transitions[state])
                     )
                     known[state] = groups.setdefault(key, len(groups))
             numbers.append(len(groups))
         return tuple(reversed(numbers))
 
 
-def automaton(program: Program, length: int) -> Automaton:
+def build_automaton(program: CraspProgram, length: int) -> Automaton:
     """Build the automaton of a program for the words up to a length.
 
     Raises:
         UsageError: If the program counts through R, has too many states, or does not terminate.
     """
-    first = Counting(prepared(program))
-    states: dict[tuple[int, ...], int] = {_state(first): 0}
+    first = RunningCounts(get_transition_table(program))
+    states: dict[tuple[int, ...], int] = {_state_key(first): 0}
     waiting = [first.copy()]
     following: list[tuple[int, ...]] = []
     for counting in waiting:  # grows during iteration
@@ -80,26 +87,26 @@ def automaton(program: Program, length: int) -> Automaton:
         for letter in program.alphabet if counting.position < length else ():
             later = counting.copy()
             later.append(counting.reactions.number[letter])
-            if (key := _state(later)) not in states:
+            if (key := _state_key(later)) not in states:
                 states[key] = len(states)
                 waiting.append(later)
             after.append(states[key])
         following.append(tuple(after))
-        if len(states) > MOST_STATES:
+        if len(states) > MAX_STATES:
             raise UsageError(
-                f"the automaton of {program.name!r} for length {length} has more than {MOST_STATES:,} states"
+                f"the automaton of {program.name!r} for length {length} has more than {MAX_STATES:,} states"
             )
-    accepting = tuple(_verdict(program, counting) for counting in waiting)
+    accepting = tuple(_is_accepting(program, counting) for counting in waiting)
     return Automaton(program.alphabet, length, tuple(each.position for each in waiting), tuple(following), accepting)
 
 
-def _state(counting: Counting) -> tuple[int, ...]:
+def _state_key(counting: RunningCounts) -> tuple[int, ...]:
     return (counting.position, counting.token, *counting.sums)
 
 
-def _verdict(program: Program, counting: Counting) -> bool:
+def _is_accepting(program: CraspProgram, counting: RunningCounts) -> bool:
     """Run a program from a state, and return whether it accepts."""
-    tokens = list(islice(thoughts(program, counting.copy()), MOST_THOUGHTS))
+    tokens = list(islice(continue_chain(program, counting.copy()), MAX_COT_TOKENS))
     if not tokens or tokens[-1] not in VERDICTS:
-        raise UsageError(f"{program.name!r} does not terminate within {MOST_THOUGHTS:,} tokens")
+        raise UsageError(f"{program.name!r} does not terminate within {MAX_COT_TOKENS:,} tokens")
     return VERDICTS[tokens[-1]] == "accept"

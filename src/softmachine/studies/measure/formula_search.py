@@ -25,21 +25,21 @@ from numpy.typing import NDArray
 from softmachine.languages.words import words_from
 from softmachine.support.errors import UsageError
 
-Truth = NDArray[np.bool_]
+TruthValues = NDArray[np.bool_]
 """Truth values of formulas: (formulas, words, positions)."""
-MOST_WORDS, SHORT = 1 << 12, 8
+MAX_EXHAUSTIVE_WORDS, MAX_EXHAUSTIVE_LENGTH = 1 << 12, 8
 """Limits of the exhaustive search for members: number of words, and length."""
-SOME = 400
+MAX_SAMPLE_WORDS = 400
 """Maximum number of words: half of them members, half members with two letters exchanged."""
-MOST_FORMULAS = 200_000
+MAX_FORMULAS = 200_000
 """Maximum number of distinct formulas."""
-CHUNK = 512
-EVIDENCE = "this proves nothing about larger formulas"
+CHUNK_SIZE = 512
+CAVEAT = "this proves nothing about larger formulas"
 """Caveat printed with every result."""
 
 
 @dataclass(frozen=True)
-class Told:
+class Separation:
     """Separation of a language from other words by formulas up to a size.
 
     Args:
@@ -52,12 +52,12 @@ class Told:
 
     size: int
     formulas: int
-    holding: int
-    left: int
+    num_holding: int
+    unseparated: int
     example: tuple[str, ...] | None
 
 
-def pairs_of(
+def sample_pairs(
     accepts: Callable[[tuple[str, ...]], bool], alphabet: Sequence[str], length: int
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     """Sample words of a length in a language, and such words with two letters exchanged that are not in it.
@@ -69,12 +69,12 @@ def pairs_of(
         UsageError: If no such words are found.
     """
     chooser = random.Random(0)
-    inside = _members(accepts, alphabet, length, chooser)
+    inside = _sample_members(accepts, alphabet, length, chooser)
     outside = dict[tuple[str, ...], None]()
-    for _ in range(20 * SOME):
-        if not inside or len(outside) == SOME // 2:
+    for _ in range(20 * MAX_SAMPLE_WORDS):
+        if not inside or len(outside) == MAX_SAMPLE_WORDS // 2:
             break
-        word = _exchanged(chooser.choice(inside), chooser)
+        word = _exchange_letters(chooser.choice(inside), chooser)
         if not accepts(word):
             outside[word] = None
     if not outside:
@@ -84,39 +84,39 @@ def pairs_of(
     return inside, list(outside)
 
 
-def _members(
-    accepts: Callable[[tuple[str, ...]], bool], alphabet: Sequence[str], length: int, chooser: random.Random
+def _sample_members(
+    accepts: Callable[[tuple[str, ...]], bool], alphabet: Sequence[str], length: int, rng: random.Random
 ) -> list[tuple[str, ...]]:
     """Sample words of a length that are in the language."""
-    short, known = SHORT, dict[int, list[tuple[str, ...]]]()
-    while len(alphabet) ** short > MOST_WORDS:
+    short, known = MAX_EXHAUSTIVE_LENGTH, dict[int, list[tuple[str, ...]]]()
+    while len(alphabet) ** short > MAX_EXHAUSTIVE_WORDS:
         short -= 1
     for size in range(1, min(short, length) + 1):
         known[size] = [word for word in words_from(alphabet, size) if accepts(word)]
     for size in range(short + 1, length + 1):
         found = dict[tuple[str, ...], None]()
         pairs = [(size - part, part) for part in range(1, short + 1) if known[part] and known.get(size - part)]
-        for _ in range(4 * SOME if pairs else 0):
-            outer, inner = (chooser.choice(known[part]) for part in chooser.choice(pairs))
-            at = chooser.randrange(len(outer) + 1)
+        for _ in range(4 * MAX_SAMPLE_WORDS if pairs else 0):
+            outer, inner = (rng.choice(known[part]) for part in rng.choice(pairs))
+            at = rng.randrange(len(outer) + 1)
             word = (*outer[:at], *inner, *outer[at:])
-            if len(found) < SOME // 2 and accepts(word):
+            if len(found) < MAX_SAMPLE_WORDS // 2 and accepts(word):
                 found[word] = None
         known[size] = list(found)
-    return chooser.sample(known[length], min(len(known[length]), SOME // 2))
+    return rng.sample(known[length], min(len(known[length]), MAX_SAMPLE_WORDS // 2))
 
 
-def _exchanged(word: tuple[str, ...], chooser: random.Random) -> tuple[str, ...]:
+def _exchange_letters(word: tuple[str, ...], rng: random.Random) -> tuple[str, ...]:
     """Exchange two random letters of a word."""
     if len(word) < 2:
         return word
-    i, j = sorted(chooser.sample(range(len(word)), 2))
+    i, j = sorted(rng.sample(range(len(word)), 2))
     return (*word[:i], word[j], *word[i + 1 : j], word[i], *word[j + 1 :])
 
 
-def told_apart(
-    inside: Sequence[tuple[str, ...]], outside: Sequence[tuple[str, ...]], alphabet: Sequence[str], largest: int
-) -> Iterator[Told]:
+def separate(
+    inside: Sequence[tuple[str, ...]], outside: Sequence[tuple[str, ...]], alphabet: Sequence[str], max_size: int
+) -> Iterator[Separation]:
     """Yield the separation by formulas of each size, until all words outside are separated.
 
     Raises:
@@ -124,13 +124,13 @@ def told_apart(
     """
     search = _Search(np.array([*inside, *outside]), alphabet)
     left, holding, split = np.ones(len(outside), dtype=bool), 0, len(inside)
-    for size in range(1, largest + 1):
-        for ends in search.grown(size):
+    for size in range(1, max_size + 1):
+        for ends in search.enumerate_size(size):
             if (ends[:split] == ends[0]).all():
                 holding += 1
                 left &= ends[split:] == ends[0]
         one = outside[int(np.argmax(left))] if left.any() else None
-        yield Told(size, len(search.known), holding, int(left.sum()), one)
+        yield Separation(size, len(search.known), holding, int(left.sum()), one)
         if one is None:
             return
 
@@ -149,7 +149,7 @@ class _Search:
     known: set[bytes] = field(default_factory=set)
     sizes: dict[int, list[bytes]] = field(default_factory=dict)
 
-    def grown(self, size: int) -> Iterator[Truth]:
+    def enumerate_size(self, size: int) -> Iterator[TruthValues]:
         """Yield the new formulas of a size, each as its truth values at the ends of the words."""
         fresh = self.sizes[size] = []
         for found in self._atoms() if size == 1 else self._compounds(size):
@@ -160,63 +160,63 @@ class _Search:
                     self.known.add(key)
                     fresh.append(key)
                     yield values[:, -1]
-            if len(self.known) > MOST_FORMULAS:
+            if len(self.known) > MAX_FORMULAS:
                 raise UsageError(
-                    f"there are more than {MOST_FORMULAS:,} formulas of size {size}", hint="search for smaller ones"
+                    f"there are more than {MAX_FORMULAS:,} formulas of size {size}", hint="search for smaller ones"
                 )
 
-    def _atoms(self) -> Iterator[Truth]:
+    def _atoms(self) -> Iterator[TruthValues]:
         """Yield letters and predicates."""
         places = np.broadcast_to(np.arange(1, self.words.shape[1] + 1), self.words.shape)
         last = places == self.words.shape[1]
         yield np.stack([self.words == letter for letter in self.alphabet])
         yield np.stack([places > 0, places == 1, last, places % 2 == 1])
 
-    def _compounds(self, size: int) -> Iterator[Truth]:
-        for part in self._chunks(size - 1):
-            yield from _unary(part)
+    def _compounds(self, size: int) -> Iterator[TruthValues]:
+        for part in self._iterate_chunks(size - 1):
+            yield from _apply_unary(part)
         for left in range(1, size - 1):
-            for part in self._chunks(left):
-                for other in self._chunks(size - 1 - left):
+            for part in self._iterate_chunks(left):
+                for other in self._iterate_chunks(size - 1 - left):
                     for one in part:
-                        yield from _binary(one[None], other)
+                        yield from _apply_binary(one[None], other)
 
-    def _chunks(self, size: int) -> Iterator[Truth]:
+    def _iterate_chunks(self, size: int) -> Iterator[TruthValues]:
         """Yield the formulas of a size in chunks."""
         keys, bits = self.sizes[size], self.words.size
-        for start in range(0, len(keys), CHUNK):
-            packed = np.frombuffer(b"".join(keys[start : start + CHUNK]), dtype=np.uint8)
+        for start in range(0, len(keys), CHUNK_SIZE):
+            packed = np.frombuffer(b"".join(keys[start : start + CHUNK_SIZE]), dtype=np.uint8)
             rows = packed.reshape(-1, -(-bits // 8))
             yield np.unpackbits(rows, axis=1, count=bits).astype(bool).reshape(-1, *self.words.shape)
 
 
-def _unary(part: Truth) -> Iterator[Truth]:
+def _apply_unary(part: TruthValues) -> Iterator[TruthValues]:
     nothing = np.zeros_like(part[..., :1])
     yield ~part
     yield np.concatenate([nothing, part[..., :-1]], axis=-1)
     yield np.concatenate([part[..., 1:], nothing], axis=-1)
-    for count in (_counted(part), _counted(part[..., ::-1])[..., ::-1]):
+    for count in (_prefix_counts(part), _prefix_counts(part[..., ::-1])[..., ::-1]):
         yield count == 0
         yield count <= 1
 
 
-def _binary(one: Truth, other: Truth) -> Iterator[Truth]:
+def _apply_binary(one: TruthValues, other: TruthValues) -> Iterator[TruthValues]:
     yield one & other
     yield _since(one, other)
     yield _since(one[..., ::-1], other[..., ::-1])[..., ::-1]
-    ours, theirs = ([_counted(x), _counted(x[..., ::-1])[..., ::-1]] for x in (one, other))
+    ours, theirs = ([_prefix_counts(x), _prefix_counts(x[..., ::-1])[..., ::-1]] for x in (one, other))
     for mine in ours:
         for its in theirs:
             yield mine <= its
             yield mine == its
 
 
-def _counted(part: Truth) -> NDArray[np.int8]:
+def _prefix_counts(part: TruthValues) -> NDArray[np.int8]:
     """Count the positions up to each position where a formula holds."""
     return np.cumsum(part, axis=-1, dtype=np.int8)
 
 
-def _since(holding: Truth, reached: Truth) -> Truth:
+def _since(holding: TruthValues, reached: TruthValues) -> TruthValues:
     holding, reached = np.broadcast_arrays(holding, reached)
     found = np.zeros(reached.shape, dtype=bool)
     before = np.zeros(reached.shape[:-1], dtype=bool)

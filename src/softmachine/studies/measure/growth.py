@@ -1,8 +1,9 @@
 """Growth of a family n ↦ transformer: depth, loops, width, precision, volume and padding as functions of n.
 
 All quantities are measured on members of the family. A formula is given if some of the lengths determine one and the
-others confirm it (:mod:`softmachine.studies.measure.growth_laws`); otherwise the numbers are given. The volume (Definition
-2.2 of "Revisiting Padded Transformer Expressivity") is precision × width: the bits of the residual stream per position.
+others confirm it (:mod:`softmachine.studies.measure.growth_laws`); otherwise the numbers are given. The volume
+(Definition 2.2 of "Revisiting Padded Transformer Expressivity") is precision × width: the bits of the residual stream
+per position.
 
 Volume that a model needs: the least precision in which it is correct on all words of a length.
 
@@ -21,14 +22,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from softmachine.engines.dense.weight_names import least_precision
-from softmachine.studies.measure.growth_laws import Formula, fitted
+from softmachine.engines.dense.weight_names import min_fixed_point_bits
+from softmachine.studies.measure.growth_laws import ClosedForm, find_closed_form
 from softmachine.support.errors import UsageError
 from softmachine.transformer.weights import Transformer
 
-Family = Callable[[int], Transformer]
-TURNS = "iterations"
-ORDER = ("depth", "layers", TURNS, "width", "precision", "volume", "padding")
+FamilyFunction = Callable[[int], Transformer]
+ITERATIONS = "iterations"
+QUANTITY_ORDER = ("depth", "layers", ITERATIONS, "width", "precision", "volume", "padding")
 """The first words of the names of quantities, in the order of the report."""
 
 
@@ -41,9 +42,9 @@ class Quantity:
     values: tuple[int, ...]
 
     @cached_property
-    def formula(self) -> Formula | None:
+    def formula(self) -> ClosedForm | None:
         """The simple function of n that these values determine and confirm."""
-        return fitted(dict(zip(self.lengths, self.values, strict=True)))
+        return find_closed_form(dict(zip(self.lengths, self.values, strict=True)))
 
     def __str__(self) -> str:
         return str(self.formula) if self.formula else ", ".join(map(str, self.values))
@@ -70,11 +71,11 @@ class Growth:
     def __str__(self) -> str:
         wide = max(len(quantity.name) for quantity in self.quantities)
         lines = [f"{quantity.name.ljust(wide)}  {quantity}" for quantity in self.quantities]
-        return "\n".join([*lines, f"measured for n = {_listed(self.quantities[0].lengths)}"])
+        return "\n".join([*lines, f"measured for n = {_format_lengths(self.quantities[0].lengths)}"])
 
 
-def measure(
-    family: Family,
+def measure_family(
+    family: FamilyFunction,
     lengths: Iterable[int],
     *,
     padding: Callable[[int], int] = lambda _: 0,
@@ -94,23 +95,25 @@ def measure(
     rows: dict[int, dict[str, int]] = {}
     for n in sorted(set(lengths)):
         transformer = family(n)
-        bits = precision(n) if precision else least_precision(transformer)
-        rows[n] = {**_measured(n, transformer, bits), "padding": padding(n)}
+        bits = precision(n) if precision else min_fixed_point_bits(transformer)
+        rows[n] = {**_measure_member(n, transformer, bits), "padding": padding(n)}
     if not rows:
         raise UsageError("measuring a family requires at least one length")
-    names = sorted({name: None for row in rows.values() for name in row}, key=lambda name: ORDER.index(name.split()[0]))
+    names = sorted(
+        {name: None for row in rows.values() for name in row}, key=lambda name: QUANTITY_ORDER.index(name.split()[0])
+    )
     quantities = []
     for name in names:
-        values = tuple(row.get(name, 0 if name.startswith(TURNS) else None) for row in rows.values())
+        values = tuple(row.get(name, 0 if name.startswith(ITERATIONS) else None) for row in rows.values())
         known = tuple(value for value in values if value is not None)
         if len(known) == len(values):
             quantities.append(Quantity(name, tuple(rows), known))
     return Growth(tuple(quantities))
 
 
-def _measured(n: int, transformer: Transformer, precision: int | None) -> dict[str, int]:
+def _measure_member(n: int, transformer: Transformer, precision: int | None) -> dict[str, int]:
     loops = {
-        f"{TURNS} of {block.name or f'block {number}'}": block.count(n)
+        f"{ITERATIONS} of {block.name or f'block {number}'}": block.iterations(n)
         for number, block in enumerate(transformer.blocks, start=1)
         if block.name or block.repeats != 1
     }
@@ -124,16 +127,16 @@ def _measured(n: int, transformer: Transformer, precision: int | None) -> dict[s
     }
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _format_lengths(numbers: Sequence[int]) -> str:
     steps = {after - before for before, after in pairwise(numbers)}
     if len(numbers) > 4 and len(steps) == 1:
         return f"{numbers[0]}, {numbers[1]}, …, {numbers[-1]}"
     return ", ".join(map(str, numbers))
 
 
-MOST_BITS = 16
+MAX_BITS = 16
 """Maximum precision of the search."""
-EVIDENCE = "this holds for one model and these words; other models may need less, and longer words more"
+VOLUME_CAVEAT = "this holds for one model and these words; other models may need less, and longer words more"
 """Caveat printed with every result."""
 
 
@@ -157,14 +160,14 @@ class Volume:
         return None if self.precision is None else self.precision * self.width
 
 
-def volumes(right: Callable[[int, int], bool], width: int, lengths: Iterable[int]) -> Iterator[Volume]:
+def find_volumes(is_correct: Callable[[int, int], bool], width: int, lengths: Iterable[int]) -> Iterator[Volume]:
     """Yield the volume that a model needs for each length.
 
     Args:
-        right: Whether the model is correct on all words of a length in F_b; takes the length and b.
+        is_correct: Whether the model is correct on all words of a length in F_b; takes the length and b.
         width: The width of the model.
         lengths: The lengths.
     """
     for length in lengths:
-        enough = (bits for bits in range(1, MOST_BITS + 1) if right(length, bits))
+        enough = (bits for bits in range(1, MAX_BITS + 1) if is_correct(length, bits))
         yield Volume(length, next(enough, None), width)

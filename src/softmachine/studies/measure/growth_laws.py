@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from math import exp, expm1, isqrt, log, sqrt
 from statistics import fmean, linear_regression
 
-from softmachine.support.text import sign
+from softmachine.support.text import format_sign
 from softmachine.transformer.features import ceil_log2
 
 _FUNCTIONS: dict[str, Callable[[int], int]] = {
@@ -41,21 +41,21 @@ _FAMILIES: tuple[tuple[str, ...], ...] = (
     ("n⌈log₂ n⌉", "n", "⌈log₂ n⌉", ""),
 )
 """The sets of functions that are combined, simple ones first."""
-_MOST_DENOMINATOR = 6
+_MAX_DENOMINATOR = 6
 """Maximum denominator of coefficients."""
-FEWEST = 5
+MIN_VALUES = 5
 """Minimum number of values for a law."""
-CLEAR = 2.0
+MIN_ERROR_RATIO = 2.0
 """Minimum ratio of the errors of the two laws for a decision."""
 
 
 @dataclass(frozen=True)
-class Formula:
+class ClosedForm:
     """A linear combination of functions of n, as pairs of a coefficient and the name of a function."""
 
     terms: tuple[tuple[Fraction, str], ...]
 
-    def at(self, n: int) -> Fraction:
+    def evaluate(self, n: int) -> Fraction:
         """Return the value for n."""
         return sum((factor * _FUNCTIONS[name](n) for factor, name in self.terms), Fraction(0))
 
@@ -65,11 +65,11 @@ class Formula:
             size = abs(factor)
             number = str(size) if size.denominator == 1 or not name else f"({size})"
             term = name if name and size == 1 else number + name
-            text += sign(factor < 0, text) + term
+            text += format_sign(factor < 0, text) + term
         return text or "0"
 
 
-def fitted(points: Mapping[int, int]) -> Formula | None:
+def find_closed_form(points: Mapping[int, int]) -> ClosedForm | None:
     """Find the simplest formula with these values at these n; None if the points do not determine and confirm one.
 
     A family of k functions needs 2k + 1 points: k determine the coefficients, and the others, held out, confirm them.
@@ -77,21 +77,21 @@ def fitted(points: Mapping[int, int]) -> Formula | None:
     interval. If two formulas with the same number of terms have these values, the result is None: for example, powers
     of two do not distinguish ⌈log₂ n⌉ + 1 from ⌈log₂(n+1)⌉.
     """
-    sizes, found = sorted(points), set[Formula]()
+    sizes, found = sorted(points), set[ClosedForm]()
     for family in _FAMILIES:
         count = len(family)
         if len(sizes) <= 2 * count or sizes[-1] < 2 * max(1, sizes[count - 1]):
             continue
-        factors = _solved([[_FUNCTIONS[name](n) for name in family] for n in sizes], [points[n] for n in sizes])
-        if factors and all(factor.denominator <= _MOST_DENOMINATOR for factor in factors):
+        factors = _solve([[_FUNCTIONS[name](n) for name in family] for n in sizes], [points[n] for n in sizes])
+        if factors and all(factor.denominator <= _MAX_DENOMINATOR for factor in factors):
             pairs = zip(factors, family, strict=True)
-            found.add(Formula(tuple((factor, name) for factor, name in pairs if factor)))
+            found.add(ClosedForm(tuple((factor, name) for factor, name in pairs if factor)))
     fewest = min((len(formula.terms) for formula in found), default=0)
     simplest = [formula for formula in found if len(formula.terms) == fewest]
     return simplest[0] if len(simplest) == 1 else None
 
 
-def _solved(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:
+def _solve(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:
     """Return the unique solution of a linear system; None if there is none, or more than one."""
     from flint import fmpq_mat
 
@@ -103,7 +103,7 @@ def _solved(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fracti
     return [Fraction(int(number.p), int(number.q)) for number in solution]
 
 
-class Law(StrEnum):
+class GrowthLaw(StrEnum):
     """Growth law of a sequence."""
 
     CONSTANT = "constant"
@@ -113,7 +113,7 @@ class Law(StrEnum):
 
 
 @dataclass(frozen=True)
-class Fit:
+class GrowthFit:
     """The best power c · n^degree and the best exponential c · base^n through the later half of a sequence.
 
     The running maximum is fitted, as many sequences are small for some n. Since they often differ for odd and even n,
@@ -129,7 +129,7 @@ class Fit:
         last: The last n that was used.
     """
 
-    law: Law
+    law: GrowthLaw
     degree: float
     base: float
     power_error: float
@@ -142,48 +142,48 @@ class Fit:
         errors = f"to {self.power_error:.1%}", f"to {self.exponential_error:.1%}"
         where = f"n = {self.first} … {self.last}"
         match self.law:
-            case Law.CONSTANT:
+            case GrowthLaw.CONSTANT:
                 return f"constant for {where}"
-            case Law.POLYNOMIAL:
+            case GrowthLaw.POLYNOMIAL:
                 return f"polynomial: like {power} {errors[0]} for {where} (like {exponential} only {errors[1]})"
-            case Law.EXPONENTIAL:
+            case GrowthLaw.EXPONENTIAL:
                 return f"exponential: like {exponential} {errors[1]} for {where} (like {power} only {errors[0]})"
-            case Law.UNCLEAR:
+            case GrowthLaw.UNCLEAR:
                 return f"unclear: like {power} {errors[0]} and like {exponential} {errors[1]} for {where}"
 
 
-def fit(numbers: Mapping[int, float]) -> Fit | None:
+def fit_growth(numbers: Mapping[int, float]) -> GrowthFit | None:
     """Fit the growth of the running maximum of a sequence; None if there are too few values.
 
     Args:
         numbers: A positive number for each of some n ≥ 1.
     """
     given = sorted((n, value) for n, value in numbers.items() if n >= 1 and value > 0)
-    if len(given) < FEWEST:
+    if len(given) < MIN_VALUES:
         return None
     lengths, values = zip(*given, strict=True)
-    first = min(len(given) // 2, len(given) - FEWEST)
+    first = min(len(given) // 2, len(given) - MIN_VALUES)
     used = list(zip(lengths, accumulate(values, max), strict=True))[first:]
-    logarithms = _means([log(value) for _, value in used])
-    degree, power_error = _line(_means([log(n) for n, _ in used]), logarithms)
-    rate, exponential_error = _line(_means([float(n) for n, _ in used]), logarithms)
+    logarithms = _neighbour_means([log(value) for _, value in used])
+    degree, power_error = _fit_line(_neighbour_means([log(n) for n, _ in used]), logarithms)
+    rate, exponential_error = _fit_line(_neighbour_means([float(n) for n, _ in used]), logarithms)
     if len({value for _, value in used}) == 1:
-        law = Law.CONSTANT
-    elif power_error * CLEAR <= exponential_error:
-        law = Law.POLYNOMIAL
-    elif exponential_error * CLEAR <= power_error:
-        law = Law.EXPONENTIAL
+        law = GrowthLaw.CONSTANT
+    elif power_error * MIN_ERROR_RATIO <= exponential_error:
+        law = GrowthLaw.POLYNOMIAL
+    elif exponential_error * MIN_ERROR_RATIO <= power_error:
+        law = GrowthLaw.EXPONENTIAL
     else:
-        law = Law.UNCLEAR
-    return Fit(law, degree, exp(rate), expm1(power_error), expm1(exponential_error), used[0][0], used[-1][0])
+        law = GrowthLaw.UNCLEAR
+    return GrowthFit(law, degree, exp(rate), expm1(power_error), expm1(exponential_error), used[0][0], used[-1][0])
 
 
-def _means(numbers: list[float]) -> list[float]:
+def _neighbour_means(numbers: list[float]) -> list[float]:
     """Return the means of neighbours."""
     return [(one + two) / 2 for one, two in pairwise(numbers)]
 
 
-def _line(x: list[float], y: list[float]) -> tuple[float, float]:
+def _fit_line(x: list[float], y: list[float]) -> tuple[float, float]:
     """Return the slope of the least-squares line, and the root mean square of the residuals."""
     slope, intercept = linear_regression(x, y)
     return slope, sqrt(fmean((b - intercept - slope * a) ** 2 for a, b in zip(x, y, strict=True)))

@@ -20,20 +20,20 @@ from itertools import islice
 from pathlib import Path
 
 from softmachine.languages.words import words_from, words_of_lengths
-from softmachine.studies.measure.growth_laws import Fit, fit
+from softmachine.studies.measure.growth_laws import GrowthFit, fit_growth
 from softmachine.support.errors import UsageError
-from softmachine.support.figures import picture, styles
-from softmachine.support.resources import Foresight
-from softmachine.support.text import many
+from softmachine.support.figures import curve_styles, open_figure
+from softmachine.support.resources import CostForecast
+from softmachine.support.text import pluralize
 
-MOST_WORDS = 1 << 20
+MAX_WORDS = 1 << 20
 """Maximum number of words of a slice."""
-COUNTED = 50
+MAX_PRINTED_LENGTH = 50
 """Maximum length for which messages print the number of words in digits."""
 
 
 @dataclass(frozen=True)
-class Slice:
+class MyhillNerodeSlice:
     """The Myhill–Nerode classes of the words of one length.
 
     Args:
@@ -47,7 +47,7 @@ class Slice:
     classes: tuple[int, ...]
 
     @property
-    def total(self) -> int:
+    def num_states(self) -> int:
         """The number of classes over all prefix lengths: the states of the minimal automaton."""
         return sum(self.classes)
 
@@ -57,9 +57,9 @@ class Slice:
         return max(self.classes)
 
 
-def slices(
+def compute_slices(
     accepts: Callable[[tuple[str, ...]], bool], alphabet: Sequence[str], lengths: Iterable[int]
-) -> Iterator[Slice]:
+) -> Iterator[MyhillNerodeSlice]:
     """Yield the slices of a language at some lengths.
 
     Args:
@@ -70,18 +70,18 @@ def slices(
     Raises:
         UsageError: If there are too many words of a length.
     """
-    wanted = require_few(len(alphabet), lengths)
-    foresight = deciding(len(alphabet), wanted)
+    wanted = require_enumerable(len(alphabet), lengths)
+    foresight = forecast_deciding(len(alphabet), wanted)
 
     def truth() -> Iterator[bool]:
-        for done, word in enumerate(words_between(alphabet, wanted)):
-            foresight.judge(done)
+        for done, word in enumerate(iterate_words(alphabet, wanted)):
+            foresight.check(done)
             yield bool(accepts(word))
 
-    return slices_of(truth(), len(alphabet), wanted)
+    return slices_from_verdicts(truth(), len(alphabet), wanted)
 
 
-def require_few(letters: int, lengths: Iterable[int]) -> list[int]:
+def require_enumerable(letters: int, lengths: Iterable[int]) -> list[int]:
     """Return the lengths, after checking the number of words.
 
     Raises:
@@ -89,21 +89,23 @@ def require_few(letters: int, lengths: Iterable[int]) -> list[int]:
     """
     wanted = list[int]()
     for length in lengths:
-        if len(wanted) == MOST_WORDS or letters ** min(length, MOST_WORDS) > MOST_WORDS:
-            number = f"{letters**length:,}" if length <= COUNTED else f"{letters}^{length}"
+        if len(wanted) == MAX_WORDS or letters ** min(length, MAX_WORDS) > MAX_WORDS:
+            number = f"{letters**length:,}" if length <= MAX_PRINTED_LENGTH else f"{letters}^{length}"
             message = f"there are {number} words of length {length}, too many to enumerate"
-            raise UsageError(message, hint=f"at most {MOST_WORDS:,} are allowed; use lengths up to {length - 1}")
+            raise UsageError(message, hint=f"at most {MAX_WORDS:,} are allowed; use lengths up to {length - 1}")
         wanted.append(length)
     return wanted
 
 
-def deciding(letters: int, lengths: Sequence[int], hands: int = 1, known: int = 0) -> Foresight:
+def forecast_deciding(letters: int, lengths: Sequence[int], workers: int = 1, known: int = 0) -> CostForecast:
     """Return a forecast of deciding all words that are not yet known, updated after the first ones."""
     total = sum(letters**length for length in lengths)
-    return Foresight(total - known, f"deciding {many(total, 'word')}", hint="use a smaller maximum length", hands=hands)
+    return CostForecast(
+        total - known, f"deciding {pluralize(total, 'word')}", hint="use a smaller maximum length", workers=workers
+    )
 
 
-def words_between(
+def iterate_words(
     alphabet: Sequence[str], lengths: Sequence[int], start: int = 0, stop: int | None = None
 ) -> Iterator[tuple[str, ...]]:
     """Yield the words of these lengths in lexicographic order, between two indices."""
@@ -111,12 +113,12 @@ def words_between(
     return islice(every, None if stop is None else stop - start)
 
 
-def slices_of(truth: Iterator[bool], letters: int, lengths: Sequence[int]) -> Iterator[Slice]:
+def slices_from_verdicts(verdicts: Iterator[bool], letters: int, lengths: Sequence[int]) -> Iterator[MyhillNerodeSlice]:
     """Yield the slices at these lengths, given for every word in order whether it is in the language."""
-    return (_slice(list(islice(truth, letters**length)), letters, length) for length in lengths)
+    return (_slice(list(islice(verdicts, letters**length)), letters, length) for length in lengths)
 
 
-def _slice(truth: list[bool], letters: int, length: int) -> Slice:
+def _slice(truth: list[bool], letters: int, length: int) -> MyhillNerodeSlice:
     """Compute the slice of a language, given for every word in lexicographic order whether it is in it."""
     # The class of a prefix is determined by the classes of its extensions by one letter.
     classes = [int(value) for value in truth]
@@ -126,34 +128,34 @@ def _slice(truth: list[bool], letters: int, length: int) -> Slice:
         groups = (tuple(classes[start : start + letters]) for start in range(0, len(classes), letters))
         classes = [known.setdefault(group, len(known)) for group in groups]
         numbers.append(len(known))
-    return Slice(length, sum(truth), tuple(reversed(numbers)))
+    return MyhillNerodeSlice(length, sum(truth), tuple(reversed(numbers)))
 
 
-def table(found: Sequence[Slice]) -> str:
+def format_slices(found: Sequence[MyhillNerodeSlice]) -> str:
     """Format slices as a table."""
     lines = [f"{'length':>6}  {'words':>9}  {'classes':>9}  {'widest':>9}"]
-    lines += [f"{each.length:>6}  {each.words:>9,}  {each.total:>9,}  {each.width:>9,}" for each in found]
+    lines += [f"{each.length:>6}  {each.words:>9,}  {each.num_states:>9,}  {each.width:>9,}" for each in found]
     return "\n".join(lines)
 
 
-FITTED = "the largest number of classes up to each length, neighbours averaged"
+FITTED_SEQUENCE = "the largest number of classes up to each length, neighbours averaged"
 """The sequence that the growth law is fitted to; see :mod:`softmachine.studies.measure.growth_laws`."""
 
 
-def growth(found: Sequence[Slice]) -> Fit | None:
+def fit_class_growth(found: Sequence[MyhillNerodeSlice]) -> GrowthFit | None:
     """Fit the growth of the number of classes; None if there are too few slices."""
-    return fit({each.length: each.total for each in found})
+    return fit_growth({each.length: each.num_states for each in found})
 
 
-def describe(found: Sequence[Slice]) -> str:
+def format_growth(found: Sequence[MyhillNerodeSlice]) -> str:
     """Format the growth of the number of classes, and the sequence that was fitted."""
-    grown = growth(found)
+    grown = fit_class_growth(found)
     if grown is None:
-        return f"{many(len(found), 'slice')} are too few for a growth law"
-    return f"fitted: {FITTED};\na description of these numbers, not a proof\nclasses: {grown}"
+        return f"{pluralize(len(found), 'slice')} are too few for a growth law"
+    return f"fitted: {FITTED_SEQUENCE};\na description of these numbers, not a proof\nclasses: {grown}"
 
 
-def draw_slices(name: str, found: Sequence[Slice], file: Path) -> None:
+def draw_slices(name: str, found: Sequence[MyhillNerodeSlice], file: Path) -> None:
     """Plot the number of Myhill–Nerode classes of slices against their length, twice.
 
     With a logarithmic axis for the classes, exponentials are straight lines; with two, powers are.
@@ -166,15 +168,15 @@ def draw_slices(name: str, found: Sequence[Slice], file: Path) -> None:
     Raises:
         UsageError: If matplotlib is missing, or the file exists, has another extension or cannot be written.
     """
-    with picture(file, 10, 4.2) as figure:
+    with open_figure(file, 10, 4.2) as figure:
         left, right = figure.subplots(1, 2)
-        grown = growth(found)
+        grown = fit_class_growth(found)
         law = "" if grown is None else f": {grown.law}"
         figure.suptitle(f"Myhill–Nerode classes of the slices of {name}{law}")
         lengths = [each.length for each in found if each.length]
-        under, over = styles(2)
+        under, over = curve_styles(2)
         for axes in (left, right):
-            axes.plot(lengths, [each.total for each in found if each.length], label="classes", **under)
+            axes.plot(lengths, [each.num_states for each in found if each.length], label="classes", **under)
             axes.plot(lengths, [each.width for each in found if each.length], label="widest level", **over)
             axes.set_yscale("log")
             axes.set_xlabel("length n" + (" (logarithmic)" if axes is right else ""))

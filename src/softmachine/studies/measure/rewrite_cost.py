@@ -8,15 +8,15 @@ from enum import StrEnum
 
 from softmachine.compiler.rewrites import causal_masks, fixed_point_softmax, no_masks, one_head, one_loop
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.weight_names import least_precision, named_weights
-from softmachine.engines.numerics import arithmetic
-from softmachine.engines.numerics.fixed_point import Fixed
-from softmachine.engines.numerics.fixed_point_array import least_bits
-from softmachine.support.errors import PrecisionError, Remedy, UsageError
+from softmachine.engines.dense.weight_names import iterate_named_weights, min_fixed_point_bits
+from softmachine.engines.numerics import find_arithmetic
+from softmachine.engines.numerics.fixed_point import FixedPointArithmetic
+from softmachine.engines.numerics.fixed_point_array import min_bits
+from softmachine.support.errors import FixHint, PrecisionError, UsageError
 from softmachine.transformer.weights import Transformer
 
 
-class Form(StrEnum):
+class RewriteForm(StrEnum):
     """Target form of a rewrite."""
 
     ONE_HEAD = "one-head"
@@ -31,18 +31,18 @@ class Form(StrEnum):
         return STATEMENTS[self]
 
 
+PAPER = "Revisiting Padded Transformer Expressivity"
 STATEMENTS = {
-    Form.ONE_HEAD: "one head per layer",
-    Form.ONE_LOOP: "one loop with a phase flag (Revisiting Padded Transformer Expressivity, Definition A.6, Lemma 5.3)",
-    Form.UNMASKED: "no masks, with padding (Revisiting Padded Transformer Expressivity, section 6)",
-    Form.CAUSAL: "causal masks only, with padding (Revisiting Padded Transformer Expressivity, section 6)",
-    Form.SOFTMAX: "softmax for average-hard attention, in fixed point (Revisiting Padded Transformer Expressivity, "
-    "Lemma 3.1)",
+    RewriteForm.ONE_HEAD: "one head per layer",
+    RewriteForm.ONE_LOOP: f"one loop with a phase flag ({PAPER}, Definition A.6, Lemma 5.3)",
+    RewriteForm.UNMASKED: f"no masks, with padding ({PAPER}, section 6)",
+    RewriteForm.CAUSAL: f"causal masks only, with padding ({PAPER}, section 6)",
+    RewriteForm.SOFTMAX: f"softmax for average-hard attention, in fixed point ({PAPER}, Lemma 3.1)",
 }
 
 
 @dataclass(frozen=True)
-class Cost:
+class TransformerCost:
     """Cost of a transformer for one input.
 
     Args:
@@ -58,20 +58,20 @@ class Cost:
 
     positions: int
     blocks: int
-    turns: int
+    iterations: int
     layers: int
-    passed: int
+    applied_layers: int
     heads: int
     width: int
     masks: tuple[str, ...]
 
     @staticmethod
-    def of(transformer: Transformer, positions: int, length: int | None) -> Cost:
+    def from_transformer(transformer: Transformer, positions: int, length: int | None) -> TransformerCost:
         """Return the cost of a transformer."""
-        return Cost(
+        return TransformerCost(
             positions,
             len(transformer.blocks),
-            one_loop.turns(transformer, length),
+            one_loop.count_iterations(transformer, length),
             len(transformer.layers),
             transformer.depth(length),
             max((len(layer.heads) for layer in transformer.layers), default=0),
@@ -81,7 +81,7 @@ class Cost:
 
 
 @dataclass
-class Rewriting:
+class RewriteComparison:
     """Rewrite of a transformer, performed for each length that occurs, and compared with the given one.
 
     Args:
@@ -95,60 +95,63 @@ class Rewriting:
     """
 
     given: Transformer
-    form: Form
+    form: RewriteForm
     arithmetic: str = "exact"
     inputs: int = 0
-    costs: tuple[Cost, Cost] | None = None
+    costs: tuple[TransformerCost, TransformerCost] | None = None
     _made: dict[tuple[int, int | None], DenseEngine] = field(default_factory=dict, repr=False)
 
-    def rewritten(self, positions: int, length: int | None) -> Transformer:
+    def rewrite(self, positions: int, length: int | None) -> Transformer:
         """Return the new transformer for sequences of this number of positions."""
         match self.form:
-            case Form.ONE_HEAD:
-                return one_head.one_head(self.given)
-            case Form.ONE_LOOP:
-                return one_loop.one_loop(self.given, positions, length)
-            case Form.UNMASKED:
-                return no_masks.unmasked(self.given, positions, length)
-            case Form.CAUSAL:
-                return causal_masks.causal(self.given, positions, length)
+            case RewriteForm.ONE_HEAD:
+                return one_head.to_one_head(self.given)
+            case RewriteForm.ONE_LOOP:
+                return one_loop.to_one_loop(self.given, positions, length)
+            case RewriteForm.UNMASKED:
+                return no_masks.to_no_masks(self.given, positions, length)
+            case RewriteForm.CAUSAL:
+                return causal_masks.to_causal_masks(self.given, positions, length)
 
-            case Form.SOFTMAX:
-                return fixed_point_softmax.soften_in_fixed_point(self.given, *_bits(self.arithmetic))
+            case RewriteForm.SOFTMAX:
+                return fixed_point_softmax.soften_in_fixed_point(self.given, *_precision_of(self.arithmetic))
 
     @property
-    def scale(self) -> int | None:
+    def inverse_temperature(self) -> int | None:
         """The inverse temperature of the softmax that replaces average-hard attention; None for other forms."""
-        if self.form is Form.SOFTMAX:
-            return fixed_point_softmax.least_scale(*_bits(self.arithmetic))
+        if self.form is RewriteForm.SOFTMAX:
+            return fixed_point_softmax.min_scale(*_precision_of(self.arithmetic))
         return None
 
     @property
-    def compared(self) -> str:
+    def compared_values(self) -> str:
         """The values that are compared at every position: residual streams, logits or answers."""
-        if self.form is Form.SOFTMAX:
+        if self.form is RewriteForm.SOFTMAX:
             return "residual streams"
         return "logits" if self.arithmetic == "exact" else "answers"
 
-    def padded(self, tokens: Sequence[str], length: int | None) -> tuple[list[str], slice]:
+    def pad(self, tokens: Sequence[str], length: int | None) -> tuple[list[str], slice]:
         """Return the tokens with padding, and the slice of the original positions."""
         many = len(tokens)
         match self.form:
-            case Form.UNMASKED:
-                return [*tokens, *no_masks.padding(many)], slice(0, many)
-            case Form.CAUSAL:
-                padding = causal_masks.padding(self.given, many, length)
+            case RewriteForm.UNMASKED:
+                return [*tokens, *no_masks.unmasked_padding(many)], slice(0, many)
+            case RewriteForm.CAUSAL:
+                padding = causal_masks.causal_padding(self.given, many, length)
                 return [*tokens, *padding], slice(len(padding), len(padding) + many)
         return list(tokens), slice(0, many)
 
-    def difference(self, tokens: Sequence[str], length: int | None) -> int | None:
+    def find_difference(self, tokens: Sequence[str], length: int | None) -> int | None:
         """Compare both transformers on an input; return the first position where they differ, or None."""
         key = len(tokens), length
-        padded, answers = self.padded(tokens, length)
+        padded, answers = self.pad(tokens, length)
         if key not in self._made:
-            made = self.rewritten(*key)
+            made = self.rewrite(*key)
             self._made[key] = DenseEngine(made, self.arithmetic)
-            costs = Cost.of(self.given, len(tokens), length), Cost.of(made, len(padded), length)
+            costs = (
+                TransformerCost.from_transformer(self.given, len(tokens), length),
+                TransformerCost.from_transformer(made, len(padded), length),
+            )
             if self.costs is None or self.costs[1].positions <= costs[1].positions:
                 self.costs = costs
         before = self._outputs(DenseEngine(self.given, self.arithmetic), tokens, length)
@@ -158,10 +161,10 @@ class Rewriting:
 
     def _outputs(self, engine: DenseEngine, tokens: Sequence[str], length: int | None) -> list[object]:
         """Compute the compared values at every position: the residual stream, logits, or answers."""
-        if self.compared == "answers":
-            return list(engine.answers([tokens], length)[0])
+        if self.compared_values == "answers":
+            return list(engine.predict([tokens], length)[0])
         stream = engine.residual_stream([tokens], length)
-        found = (stream if self.form is Form.SOFTMAX else engine.unembedding(stream)).value
+        found = (stream if self.form is RewriteForm.SOFTMAX else engine.unembedding(stream)).value
         return list(found.reshape(len(tokens), -1).tolist())
 
 
@@ -179,21 +182,23 @@ def choose_fixed_point(transformer: Transformer, positions: int, name: str | Non
         PrecisionError: If a weight is in no F_b.
     """
     if name is None:
-        least = least_precision(transformer)
+        least = min_fixed_point_bits(transformer)
         if least is None:
-            place, weight = next(each for each in named_weights(transformer) if least_bits(each[1]) is None)
+            place, weight = next(each for each in iterate_named_weights(transformer) if min_bits(each[1]) is None)
             raise PrecisionError(f"{place} is {weight}, which is not a number of any F_b")
         name = f"fixed:{least}"
-    bits, inner = _bits(name)
-    return name if inner > bits else f"fixed:{bits}:{fixed_point_softmax.least_attention_bits(bits, positions)}"
+    bits, inner = _precision_of(name)
+    return name if inner > bits else f"fixed:{bits}:{fixed_point_softmax.min_attention_bits(bits, positions)}"
 
 
-def _bits(name: str) -> tuple[int, int]:
+def _precision_of(name: str) -> tuple[int, int]:
     """Return the precision of a fixed-point arithmetic, and that inside attention."""
-    numbers = arithmetic(name)
-    if not isinstance(numbers, Fixed):
+    numbers = find_arithmetic(name)
+    if not isinstance(numbers, FixedPointArithmetic):
         raise UsageError(
             f"softmax equals average-hard attention in fixed point, not in {name}",
-            hint=Remedy("omit --arithmetic, or choose fixed:B, or fixed:B:C with C bits in attention", arithmetic=None),
+            hint=FixHint(
+                "omit --arithmetic, or choose fixed:B, or fixed:B:C with C bits in attention", arithmetic=None
+            ),
         )
-    return numbers.grid.bits, numbers.inner.bits
+    return numbers.arrays.bits, numbers.attention_arrays.bits

@@ -13,21 +13,27 @@ from pathlib import Path
 from typing import TypeAlias
 
 from softmachine.languages import counter, crasp, srasp, temporal, turing
-from softmachine.languages.formats import source_from, source_text
+from softmachine.languages.formats import deserialise_source, serialise_source
 from softmachine.languages.source import Source
-from softmachine.studies.measure.myhill_nerode import Slice, deciding, require_few, slices_of, words_between
+from softmachine.studies.measure.myhill_nerode import (
+    MyhillNerodeSlice,
+    forecast_deciding,
+    iterate_words,
+    require_enumerable,
+    slices_from_verdicts,
+)
 from softmachine.support import __version__
-from softmachine.support.errors import MismatchError, Place, SourceError, UsageError
-from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts
-from softmachine.support.progress import Tell, nobody
-from softmachine.support.text import many
+from softmachine.support.errors import SourceError, SourceLocation, UsageError, WorkerMismatchError
+from softmachine.support.parallel import ExecutorFactory, Journal, Json, PartResult, RangeFunction, map_range
+from softmachine.support.progress import ProgressCallback, ignore_progress
+from softmachine.support.text import pluralize
 
 MAX_STEPS = 1_000_000
 
 Word: TypeAlias = tuple[str, ...]
 
 
-def decider(source: Source, *, max_steps: int = MAX_STEPS) -> Callable[[Word], bool]:
+def membership_predicate(source: Source, *, max_steps: int = MAX_STEPS) -> Callable[[Word], bool]:
     """Return the membership predicate of a source.
 
     The predicate raises a `UsageError` for a word on which the run does not end within the step limit.
@@ -35,38 +41,38 @@ def decider(source: Source, *, max_steps: int = MAX_STEPS) -> Callable[[Word], b
     Raises:
         UsageError: If the source is not a machine, formula or program with a verdict.
     """
-    run = _runner(source, max_steps)
+    run = _verdict_function(source, max_steps)
 
     def accepts(word: Word) -> bool:
         verdict = run(word)
         if verdict is None:
             shown = " ".join(word) or "the empty word"
-            limit = many(max_steps, "step")
+            limit = pluralize(max_steps, "step")
             raise UsageError(f"{source.name!r} has no verdict on {shown} within {limit}", hint="allow more steps")
         return verdict == "accept"
 
     return accepts
 
 
-def _runner(source: Source, max_steps: int) -> Callable[[Word], str | None]:
+def _verdict_function(source: Source, max_steps: int) -> Callable[[Word], str | None]:
     """Return the function from a word to the verdict; None if the step limit was reached."""
     match source:
         case turing.TuringMachine():
             return lambda word: turing.execute(source, word, max_steps=max_steps).verdict
         case counter.CounterMachine():
             return lambda word: counter.execute(source, word, max_steps=max_steps).verdict
-        case crasp.Program():
+        case crasp.CraspProgram():
             return lambda word: crasp.run(source, word, max_tokens=max_steps).verdict
         case temporal.Specification():
             return lambda word: "accept" if temporal.satisfies(source, word) else "reject"
-        case srasp.Program() if source.decides:
+        case srasp.SraspProgram() if source.has_verdict:
             return lambda word: "accept" if srasp.accepts(source, word) else "reject"
         case _:
             raise UsageError(f"{source.name!r} does not accept or reject words of every length, so it has no language")
 
 
 @dataclass(frozen=True)
-class Job:
+class SliceJob:
     """Description of a sweep that is sent to a worker.
 
     Args:
@@ -86,59 +92,59 @@ class Job:
     version: str = __version__
 
 
-def work_on(source: Source, lengths: Sequence[int], max_steps: int) -> Work:
+def make_slice_worker(source: Source, lengths: Sequence[int], max_steps: int) -> RangeFunction:
     """Return a function that decides a part of the words in this process."""
-    accepts = decider(source, max_steps=max_steps)
+    accepts = membership_predicate(source, max_steps=max_steps)
 
     def work(start: int, stop: int) -> Json:
-        bits = "".join("01"[bool(accepts(word))] for word in words_between(source.alphabet, lengths, start, stop))
+        bits = "".join("01"[bool(accepts(word))] for word in iterate_words(source.alphabet, lengths, start, stop))
         return {"accepted": f"{int(bits, 2):x}"}
 
     return work
 
 
 @lru_cache(maxsize=2)
-def _prepared(job: Job) -> Work:
+def _cached_worker(job: SliceJob) -> RangeFunction:
     if job.version != __version__:
-        raise MismatchError(f"a worker has softmachine {__version__}, not {job.version}")
-    return work_on(source_from(job.language, job.name, job.text), job.lengths, job.max_steps)
+        raise WorkerMismatchError(f"a worker has softmachine {__version__}, not {job.version}")
+    return make_slice_worker(deserialise_source(job.language, job.name, job.text), job.lengths, job.max_steps)
 
 
-def do(job: Job, start: int, stop: int) -> Json:
+def decide_part(job: SliceJob, start: int, stop: int) -> Json:
     """Decide a part of the words on a worker."""
-    return _prepared(job)(start, stop)
+    return _cached_worker(job)(start, stop)
 
 
-def slices(
+def sweep_slices(
     source: Source,
     lengths: Sequence[int],
     max_steps: int,
     *,
-    crew: Crew | None = None,
+    factory: ExecutorFactory | None = None,
     journal: Path | None = None,
-    tell: Tell = nobody,
-) -> Iterator[Slice]:
+    progress: ProgressCallback = ignore_progress,
+) -> Iterator[MyhillNerodeSlice]:
     """Yield the slices of the language of a source.
 
     Args:
         source: The source.
         lengths: The lengths of the words.
         max_steps: Maximum number of steps of a run.
-        crew: The executor for long sweeps.
+        factory: The executor for long sweeps.
         journal: File that records finished parts.
-        tell: Progress callback; called if the executor cannot be used.
+        progress: Progress callback; called if the executor cannot be used.
     """
     letters = len(source.alphabet)
-    here = work_on(source, lengths, max_steps)
-    wanted = require_few(letters, lengths)
-    hands = crew.size if crew else 1
+    here = make_slice_worker(source, lengths, max_steps)
+    wanted = require_enumerable(letters, lengths)
+    hands = factory.worker_count if factory else 1
 
-    def job() -> Job:
-        return Job(source.language, source.name, source_text(source), tuple(wanted), max_steps)
+    def job() -> SliceJob:
+        return SliceJob(source.language, source.name, serialise_source(source), tuple(wanted), max_steps)
 
-    def away() -> Work | None:
+    def away() -> RangeFunction | None:
         try:
-            return partial(do, job())
+            return partial(decide_part, job())
         except UsageError:  # a source of another package may have no text
             return None
 
@@ -147,17 +153,19 @@ def slices(
 
     def truth() -> Iterator[bool]:
         with opened() as kept:
-            foresight = deciding(letters, wanted, hands, kept.count if kept else 0)
+            foresight = forecast_deciding(letters, wanted, hands, kept.finished_count if kept else 0)
             total = sum(letters**length for length in wanted)
-            found = parts(here, total, away=away, crew=crew, journal=kept, judge=foresight.judge, tell=tell)
+            found = map_range(
+                here, total, remote_work=away, factory=factory, journal=kept, check=foresight.check, progress=progress
+            )
             with closing(found):
                 for part in found:
-                    yield from _truth(part, journal)
+                    yield from _decode_verdicts(part, journal)
 
-    return slices_of(truth(), letters, wanted)
+    return slices_from_verdicts(truth(), letters, wanted)
 
 
-def _truth(part: Part, journal: Path | None) -> Iterator[bool]:
+def _decode_verdicts(part: PartResult, journal: Path | None) -> Iterator[bool]:
     """Decode for each word of a part whether it is accepted."""
     count = part.stop - part.start
     try:
@@ -165,5 +173,5 @@ def _truth(part: Part, journal: Path | None) -> Iterator[bool]:
     except (LookupError, TypeError, ValueError):
         bits = ""
     if len(bits) != count:
-        raise SourceError("the journal is damaged: invalid verdicts", place=Place(str(journal)))
+        raise SourceError("the journal is damaged: invalid verdicts", place=SourceLocation(str(journal)))
     return (bit == "1" for bit in bits)

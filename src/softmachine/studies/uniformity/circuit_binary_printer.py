@@ -9,28 +9,28 @@ NOT.
 
 from __future__ import annotations
 
-from softmachine.studies.uniformity.circuit_families import AND, NOT, OR, CircuitFamily, placed
-from softmachine.studies.uniformity.stdlib import Tapes, length
+from softmachine.studies.uniformity.circuit_families import AND, NOT, OR, CircuitDescription, wire_at
+from softmachine.studies.uniformity.stdlib import TapeIO, bit_length
 from softmachine.studies.uniformity.weight_printer import (
-    both_signs,
-    cleared,
-    held,
-    identity,
-    matched,
-    settles,
-    signed_bits,
-    yes_or_no,
-    zeros,
+    print_address_keys,
+    print_address_query,
+    print_bit_outputs,
+    print_both_signs,
+    print_clear,
+    print_identity,
+    print_round_to_bit,
+    print_signed_bits,
+    print_zeros,
 )
 
 
 def address_bits(wires: int) -> int:
     """Return the number of signed bits of an address: at least two, so that zero differs from every address."""
-    bits = length(wires - 1)
+    bits = bit_length(wires - 1)
     return 2 if bits < 2 else bits
 
 
-def weights(tape: Tapes, family: CircuitFamily) -> None:
+def print_weights(tape: TapeIO, family: CircuitDescription) -> None:
     """Print the weights of the transformer for n inputs, from 1ⁿ (machine M₁)."""
     n = tape.unary()
     p = address_bits(family.wires(n))
@@ -51,7 +51,7 @@ def weights(tape: Tapes, family: CircuitFamily) -> None:
     tape.line("embedding", "1", "0", "1")
     tape.line("embedding", "1", value, "1")
     tape.line("features", value + 2)
-    identity(tape, 0, value - 1, 1)
+    print_identity(tape, 0, value - 1, 1)
     tape.line("positions", value - 1, is_argument, "1")
     tape.line("positions", value, plain, "1")
     tape.line("positions", value + 1, negated, "1")
@@ -59,24 +59,24 @@ def weights(tape: Tapes, family: CircuitFamily) -> None:
     # An argument fetches the bit of the wire that it refers to.
     tape.line("layer")
     tape.line("head all j average-hard")
-    matched(tape, 0, source, p)
-    held(tape, 0, own, p)
+    print_address_query(tape, 0, source, p)
+    print_address_keys(tape, 0, own, p)
     tape.line("value", "0", value, "1")
     tape.line("output", wire, "0", "1")
     tape.line("units", "10")
-    settles(tape, 0, wire, is_argument)
+    print_round_to_bit(tape, 0, wire, is_argument)
     tape.line("second", argument, "0", "10")
     tape.line("second", argument, "1", "-10")
     # A gate finds the argument that decides it.
     tape.line("layer")
     tape.line("head all j average-hard")
     row = p + p
-    matched(tape, 0, 1, p)
+    print_address_query(tape, 0, 1, p)
     tape.line("query+", row, "10")
     tape.line("query+", row + 1, "10")
     tape.line("query", row + 2, wants_one, "10")
     tape.line("query", row + 3, wants_zero, "10")
-    held(tape, 0, 1, p)
+    print_address_keys(tape, 0, 1, p)
     tape.line("key", row, gate, "-1")
     tape.line("key", row + 1, gate, "-1")
     tape.line("key", row + 2, argument, "1")
@@ -85,18 +85,18 @@ def weights(tape: Tapes, family: CircuitFamily) -> None:
     tape.line("value", "0", argument, "1")
     tape.line("output", decides, "0", "1")
     tape.line("units", "1100")
-    settles(tape, 0, decides, plain)
-    settles(tape, 2, decides, negated)
-    changes(tape, value, negated, wire, argument, decides)
+    print_round_to_bit(tape, 0, decides, plain)
+    print_round_to_bit(tape, 2, decides, negated)
+    print_value_change(tape, value, negated, wire, argument, decides)
     tape.line("second", value, "0", "10")
     tape.line("second", value, "1", "-10")
     tape.line("second", value, "10", "-10")
     tape.line("second", value, "11", "10")
-    clears(tape, value, wire, argument, decides)
-    yes_or_no(tape, value)
+    print_clear_outputs(tape, value, wire, argument, decides)
+    print_bit_outputs(tape, value)
 
 
-def changes(tape: Tapes, value: int, negated: int, wire: int, argument: int, decides: int) -> None:
+def print_value_change(tape: TapeIO, value: int, negated: int, wire: int, argument: int, decides: int) -> None:
     """Print hidden units 4 to 11: the change of the wire, apart from its gate, and the values to clear."""
     tape.line("first", "100", "0", "1")
     tape.line("first", "100", value, "-1")
@@ -104,38 +104,38 @@ def changes(tape: Tapes, value: int, negated: int, wire: int, argument: int, dec
     tape.line("first", "101", "0", "-1")
     tape.line("first", "101", value, "1")
     tape.line("first", "101", negated, "-1")
-    both_signs(tape, 6, wire)
-    both_signs(tape, 8, argument)
-    both_signs(tape, 10, decides)
+    print_both_signs(tape, 6, wire)
+    print_both_signs(tape, 8, argument)
+    print_both_signs(tape, 10, decides)
 
 
-def clears(tape: Tapes, value: int, wire: int, argument: int, decides: int) -> None:
+def print_clear_outputs(tape: TapeIO, value: int, wire: int, argument: int, decides: int) -> None:
     """Print the output weights of hidden units 4 to 11."""
     tape.line("second", value, "100", "1")
     tape.line("second", value, "101", "-1")
-    cleared(tape, 6, wire)
-    cleared(tape, 8, argument)
-    cleared(tape, 10, decides)
+    print_clear(tape, 6, wire)
+    print_clear(tape, 8, argument)
+    print_clear(tape, 10, decides)
 
 
-def features(tape: Tapes, family: CircuitFamily) -> None:
+def print_features(tape: TapeIO, family: CircuitDescription) -> None:
     """Print the position features of position i, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
     p = address_bits(family.wires(n))
-    g, which = placed(family, n, i)
+    g, which = wire_at(family, n, i)
     kind = family.kind(n, g) if g >= n else NOT + 1
     is_gate = 1 if g >= n and which == 0 else 0
-    signed_bits(tape, g, p)
+    print_signed_bits(tape, g, p)
     tape.line(1 if kind == OR else 0)
     tape.line(1 if kind in (AND, NOT) else 0)
     tape.line(is_gate)
     source = family.argument(n, g, which - 1) if which > 0 else g
-    signed_bits(tape, source, p)
+    print_signed_bits(tape, source, p)
     if which > 0:
-        zeros(tape, p)
+        print_zeros(tape, p)
     else:
-        signed_bits(tape, g, p)
+        print_signed_bits(tape, g, p)
     tape.line(1 if which > 0 else 0)
     tape.line(1 if is_gate == 1 and kind < NOT else 0)
     tape.line(1 if is_gate == 1 and kind == NOT else 0)

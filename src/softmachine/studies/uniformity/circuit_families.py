@@ -19,17 +19,26 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from softmachine.languages.circuit import Circuit, GateKind
-from softmachine.languages.family import Family
-from softmachine.languages.family.family import Comparison, Expression, Indexed, Log, Number, Operation, Range, Variable
-from softmachine.studies.uniformity.python_to_machine import Written, machine
-from softmachine.studies.uniformity.stdlib import length, less, logarithm, power
+from softmachine.languages.family import CircuitFamily
+from softmachine.languages.family.family import (
+    BinaryOperation,
+    Expression,
+    ExpressionComparison,
+    IndexedWire,
+    IndexRange,
+    Log,
+    Numeral,
+    Variable,
+)
+from softmachine.studies.uniformity.python_to_machine import GeneratedProgram, compile_machine
+from softmachine.studies.uniformity.stdlib import bit_length, ceil_log2, monus, power
 from softmachine.studies.uniformity.transducer import Transducer
 
 AND, OR, NOT, THRESHOLD = range(4)
 """Kinds of gates."""
 
 
-class CircuitFamily(Protocol):
+class CircuitDescription(Protocol):
     """The circuits C_n, gate by gate. All numbers are natural, and every method is a program."""
 
     def wires(self, n: int) -> int:
@@ -40,7 +49,7 @@ class CircuitFamily(Protocol):
         """Return the number of gates on the longest path."""
         ...
 
-    def most_arguments(self, n: int) -> int:
+    def max_fan_in(self, n: int) -> int:
         """Return the maximum fan-in of a gate."""
         ...
 
@@ -52,7 +61,7 @@ class CircuitFamily(Protocol):
         """Return the number of arguments of gate g."""
         ...
 
-    def at_least(self, n: int, g: int) -> int:
+    def threshold(self, n: int, g: int) -> int:
         """Return the threshold of gate g, if it is a threshold gate."""
         ...
 
@@ -75,7 +84,7 @@ class AdjacentOnes:
         return 2
 
     @staticmethod
-    def most_arguments(n: int) -> int:
+    def max_fan_in(n: int) -> int:
         """Those of the OR."""
         return n - 1
 
@@ -90,7 +99,7 @@ class AdjacentOnes:
         return n - 1 if g + 1 == n + n else 2
 
     @staticmethod
-    def at_least(n: int, g: int) -> int:
+    def threshold(n: int, g: int) -> int:
         """There is no threshold gate."""
         return 0
 
@@ -125,10 +134,10 @@ class AndOrTree:
     @staticmethod
     def depth(n: int) -> int:
         """The level of the last gate."""
-        return length(n - 1)
+        return bit_length(n - 1)
 
     @staticmethod
-    def most_arguments(n: int) -> int:
+    def max_fan_in(n: int) -> int:
         """Two."""
         return 2
 
@@ -143,7 +152,7 @@ class AndOrTree:
         return 2
 
     @staticmethod
-    def at_least(n: int, g: int) -> int:
+    def threshold(n: int, g: int) -> int:
         """There is no threshold gate."""
         return 0
 
@@ -167,7 +176,7 @@ class Majority:
         return 1
 
     @staticmethod
-    def most_arguments(n: int) -> int:
+    def max_fan_in(n: int) -> int:
         """All inputs."""
         return n
 
@@ -182,7 +191,7 @@ class Majority:
         return n
 
     @staticmethod
-    def at_least(n: int, g: int) -> int:
+    def threshold(n: int, g: int) -> int:
         """More than half."""
         return n // 2 + 1
 
@@ -214,7 +223,7 @@ class MajorityTree:
         return found
 
     @staticmethod
-    def most_arguments(n: int) -> int:
+    def max_fan_in(n: int) -> int:
         """Three."""
         return 3
 
@@ -229,7 +238,7 @@ class MajorityTree:
         return 3
 
     @staticmethod
-    def at_least(n: int, g: int) -> int:
+    def threshold(n: int, g: int) -> int:
         """Two of three."""
         return 2
 
@@ -239,7 +248,7 @@ class MajorityTree:
         return 3 * (g - n) + k
 
 
-def placed(family: CircuitFamily, n: int, i: int) -> tuple[int, int]:
+def wire_at(family: CircuitDescription, n: int, i: int) -> tuple[int, int]:
     """Return the wire at position i, and 0, or k for the k-th argument of that gate; gates precede their arguments."""
     g = i
     which = 0
@@ -253,88 +262,96 @@ def placed(family: CircuitFamily, n: int, i: int) -> tuple[int, int]:
 
 
 INDENT = "    "
-CALLED: dict[str, Callable[..., int]] = {"power": power, "logarithm": logarithm, "less": less}
+SUBROUTINES: dict[str, Callable[..., int]] = {"power": power, "logarithm": ceil_log2, "less": monus}
 """Subroutines of generated programs."""
 _SIGNS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
 
 
-def printer(family: Family) -> Transducer:
+def compile_printer(family: CircuitFamily) -> Transducer:
     """Return the machine that prints C_n from 1ⁿ."""
-    return machine(f"the circuits of {family.name}", Written(program(family), CALLED))
+    return compile_machine(f"the circuits of {family.name}", GeneratedProgram(generate_program(family), SUBROUTINES))
 
 
-def program(family: Family) -> str:
+def generate_program(family: CircuitFamily) -> str:
     """Generate the program that prints the circuits of a family: its rules as loops."""
-    lines = [f"{local('n')} = tape.unary()"]
+    lines = [f"{local_name('n')} = tape.unary()"]
     for rule in family.rules:
-        body = [_put(rule.wire), f"tape.put({f' {rule.kind}'!r})"]
-        body += [f"tape.put(' ', {code(rule.at_least)})"] if rule.at_least is not None else []
+        body = [_generate_put(rule.wire), f"tape.put({f' {rule.kind}'!r})"]
+        body += [f"tape.put(' ', {generate_code(rule.threshold)})"] if rule.threshold is not None else []
         for argument in rule.arguments:
-            body += looped(argument.ranges, argument.conditions, ["tape.put(' ')", _put(argument)])
-        lines += looped(rule.ranges, rule.conditions, [*body, r"tape.put('\n')"])
-    return "\n".join([*lines, "tape.put('output ')", _put(family.output), r"tape.put('\n')", ""])
+            body += generate_loops(argument.ranges, argument.conditions, ["tape.put(' ')", _generate_put(argument)])
+        lines += generate_loops(rule.ranges, rule.conditions, [*body, r"tape.put('\n')"])
+    return "\n".join([*lines, "tape.put('output ')", _generate_put(family.output), r"tape.put('\n')", ""])
 
 
-def description(circuit: Circuit) -> Iterator[str]:
+def describe_circuit(circuit: Circuit) -> Iterator[str]:
     """Yield the expected lines of the machine for a circuit."""
     for gate in circuit.gates:
         threshold = f" {gate.threshold:b}" if gate.kind is GateKind.THR else ""
-        yield " ".join([_spelled(gate.name), f"{gate.kind}{threshold}", *map(_spelled, gate.inputs)])
-    yield f"output {_spelled(circuit.outputs[0])}"
+        yield " ".join([_format_wire(gate.name), f"{gate.kind}{threshold}", *map(_format_wire, gate.inputs)])
+    yield f"output {_format_wire(circuit.outputs[0])}"
 
 
-def _spelled(wire: str) -> str:
+def _format_wire(wire: str) -> str:
     """Format a wire: its name, and its indices in binary."""
     letters, *indices = re.findall(r"\w+", wire)
     return " ".join([letters, *(f"{int(index):b}" for index in indices)])
 
 
-def _put(wire: Indexed) -> str:
-    parts = [repr(wire.name), *(part for index in wire.indices for part in ("' '", code(index)))]
+def _generate_put(wire: IndexedWire) -> str:
+    parts = [repr(wire.name), *(part for index in wire.indices for part in ("' '", generate_code(index)))]
     return f"tape.put({', '.join(parts)})"
 
 
-def looped(ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], body: list[str]) -> list[str]:
+def generate_loops(
+    ranges: tuple[IndexRange, ...], conditions: tuple[ExpressionComparison, ...], body: list[str]
+) -> list[str]:
     """Generate loops over the values of indices that satisfy the conditions, around a body."""
     if conditions:
-        test = " and ".join(f"{code(each.left)} {_relation(each.relation)} {code(each.right)}" for each in conditions)
-        body = [f"if {test}:", *_indented(body)]
+        test = " and ".join(
+            f"{generate_code(each.left)} {_format_relation(each.relation)} {generate_code(each.right)}"
+            for each in conditions
+        )
+        body = [f"if {test}:", *_indent(body)]
     for item in reversed(ranges):
-        body = [f"for {local(item.index)} in range({code(item.first)}, {_after(item.last)}):", *_indented(body)]
+        body = [
+            f"for {local_name(item.index)} in range({generate_code(item.first)}, {_generate_end(item.last)}):",
+            *_indent(body),
+        ]
     return body
 
 
-def _after(last: Expression) -> str:
+def _generate_end(last: Expression) -> str:
     """Generate the end of a range: its last value plus 1, truncated at 0."""
     match last:
-        case Operation("-", left, right):
-            return f"less({code(left)} + 1, {code(right)})"
-    return f"{code(last)} + 1"
+        case BinaryOperation("-", left, right):
+            return f"less({generate_code(left)} + 1, {generate_code(right)})"
+    return f"{generate_code(last)} + 1"
 
 
-def _indented(lines: Iterable[str]) -> list[str]:
+def _indent(lines: Iterable[str]) -> list[str]:
     return [INDENT + line for line in lines]
 
 
-def _relation(relation: str) -> str:
+def _format_relation(relation: str) -> str:
     return "==" if relation == "=" else relation
 
 
-def local(variable: str) -> str:
+def local_name(variable: str) -> str:
     """Return the name of a variable in generated code, distinct from all keywords."""
     return f"v_{variable}"
 
 
-def code(expression: Expression) -> str:
+def generate_code(expression: Expression) -> str:
     """Generate the code of an expression."""
     match expression:
-        case Number(value):
+        case Numeral(value):
             return str(value)
         case Variable(name):
-            return local(name)
+            return local_name(name)
         case Log(of):
-            return f"logarithm({code(of)})"
-        case Operation("^", left, right):
-            return f"power({code(left)}, {code(right)})"
-        case Operation(sign, left, right):
-            return f"({code(left)} {_SIGNS[sign]} {code(right)})"
+            return f"logarithm({generate_code(of)})"
+        case BinaryOperation("^", left, right):
+            return f"power({generate_code(left)}, {generate_code(right)})"
+        case BinaryOperation(sign, left, right):
+            return f"({generate_code(left)} {_SIGNS[sign]} {generate_code(right)})"

@@ -7,23 +7,28 @@ that distinguishes every pair of addresses, as in compilation.
 
 from __future__ import annotations
 
-from softmachine.studies.uniformity.circuit_binary_printer import changes, clears
-from softmachine.studies.uniformity.circuit_families import AND, NOT, OR, CircuitFamily, placed
-from softmachine.studies.uniformity.stdlib import Tapes, length, power_of_two, root
-from softmachine.studies.uniformity.weight_printer import fraction, identity, settles, yes_or_no
+from softmachine.studies.uniformity.circuit_binary_printer import print_clear_outputs, print_value_change
+from softmachine.studies.uniformity.circuit_families import AND, NOT, OR, CircuitDescription, wire_at
+from softmachine.studies.uniformity.stdlib import TapeIO, bit_length, isqrt, power_of_two
+from softmachine.studies.uniformity.weight_printer import (
+    print_bit_outputs,
+    print_fraction,
+    print_identity,
+    print_round_to_bit,
+)
 
-FEWEST_BITS = 3
+MIN_BITS = 3
 
 
 def unit_vector(address: int, scale: int) -> tuple[int, int]:
     """Return μ(k) = (√(1/k), √(1 - 1/k)), k = address + 1, in units of 1/scale (Lemma B.4 of Svete et al. 2026)."""
     square = 4 * scale * scale
-    first = root(square // (address + 1))
-    second = root(square * address // (address + 1))
+    first = isqrt(square // (address + 1))
+    second = isqrt(square * address // (address + 1))
     return (first + 1) // 2, (second + 1) // 2
 
 
-def told_apart(addresses: int, scale: int) -> int:
+def are_distinguishable(addresses: int, scale: int) -> int:
     """Return 1 if every address has a larger product with itself than with any other, exactly and rounded in F_b."""
     good = 1
     wanted = addresses
@@ -44,29 +49,29 @@ def told_apart(addresses: int, scale: int) -> int:
     return good
 
 
-def precision(addresses: int) -> int:
+def find_precision(addresses: int) -> int:
     """Return 2ᵇ for the smallest b that distinguishes all addresses."""
-    scale = power_of_two(FEWEST_BITS)
-    good = told_apart(addresses, scale)
+    scale = power_of_two(MIN_BITS)
+    good = are_distinguishable(addresses, scale)
     while good == 0:
         scale += scale
-        good = told_apart(addresses, scale)
+        good = are_distinguishable(addresses, scale)
     return scale
 
 
-def weights(tape: Tapes, family: CircuitFamily) -> None:
+def print_weights(tape: TapeIO, family: CircuitDescription) -> None:
     """Print the weights of the transformer for n inputs, from 1ⁿ (machine M₁)."""
     n = tape.unary()
-    scale = precision(family.wires(n)) // 2
-    steepness = power_of_two(length(4 * family.most_arguments(n) - 1))
+    scale = find_precision(family.wires(n)) // 2
+    steepness = power_of_two(bit_length(4 * family.max_fan_in(n) - 1))
     tape.line("width", "10001")
     tape.line("tokens", "11")
     tape.line("embedding", "1", "0", "1")
     tape.line("embedding", "1", "1001", "1")
     tape.line("features", "1100")
-    identity(tape, 0, 8, 1)
+    print_identity(tape, 0, 8, 1)
     tape.line("positions", "1000", "1011", "1")
-    identity(tape, 9, 3, 14)
+    print_identity(tape, 9, 3, 14)
     tape.line("block", family.depth(n))
     # An argument fetches the bit of the wire that it refers to.
     tape.line("layer")
@@ -82,7 +87,7 @@ def weights(tape: Tapes, family: CircuitFamily) -> None:
     tape.line("value", "0", "1001", "1")
     tape.line("output", "1010", "0", "1")
     tape.line("units", "10")
-    settles(tape, 0, 10, 11)
+    print_round_to_bit(tape, 0, 10, 11)
     tape.line("second", "1100", "0", "10")
     tape.line("second", "1100", "1", "-10")
     # A gate compares the share of its arguments that are 1 with its threshold.
@@ -101,18 +106,18 @@ def weights(tape: Tapes, family: CircuitFamily) -> None:
     tape.line("value", "0", "1100", "1")
     tape.line("output", "1101", "0", "1")
     tape.line("units", "1100")
-    exceeds(tape, 0, 14, steepness)
-    exceeds(tape, 2, 16, steepness)
-    changes(tape, 9, 15, 10, 12, 13)
+    print_exceeds(tape, 0, 14, steepness)
+    print_exceeds(tape, 2, 16, steepness)
+    print_value_change(tape, 9, 15, 10, 12, 13)
     tape.line("second", "1001", "0", "1")
     tape.line("second", "1001", "1", "-1")
     tape.line("second", "1001", "10", "-1")
     tape.line("second", "1001", "11", "1")
-    clears(tape, 9, 10, 12, 13)
-    yes_or_no(tape, 9)
+    print_clear_outputs(tape, 9, 10, 12, 13)
+    print_bit_outputs(tape, 9)
 
 
-def exceeds(tape: Tapes, unit: int, limit: int, steepness: int) -> None:
+def print_exceeds(tape: TapeIO, unit: int, limit: int, steepness: int) -> None:
     """Print two hidden units that compute whether the share of ones exceeds a limit."""
     for k in range(2):
         tape.line("first", unit + k, "1101", steepness)
@@ -120,40 +125,40 @@ def exceeds(tape: Tapes, unit: int, limit: int, steepness: int) -> None:
     tape.line("first+", unit + 1, "-1")
 
 
-def features(tape: Tapes, family: CircuitFamily) -> None:
+def print_features(tape: TapeIO, family: CircuitDescription) -> None:
     """Print the position features of position i, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
-    scale = precision(family.wires(n))
-    g, which = placed(family, n, i)
+    scale = find_precision(family.wires(n))
+    g, which = wire_at(family, n, i)
     place = 0  # an input, a gate, or an argument of one
     if g >= n:
         place = 1 if which == 0 else 2
     x, y = unit_vector(g, scale)
     for c in range(3):
-        fraction(tape, x if c == place else 0, scale)
+        print_fraction(tape, x if c == place else 0, scale)
     for c in range(3):
-        fraction(tape, y if c == place else 0, scale)
+        print_fraction(tape, y if c == place else 0, scale)
     source = family.argument(n, g, which - 1) if which > 0 else g
     x, y = unit_vector(source, scale)
-    fraction(tape, x, scale)
-    fraction(tape, y, scale)
+    print_fraction(tape, x, scale)
+    print_fraction(tape, y, scale)
     tape.line(1 if place == 2 else 0)
     kind = family.kind(n, g) if place == 1 else AND
-    limit(tape, family, n, g, kind, 1 if place == 1 and kind != NOT else 0)
+    print_limit(tape, family, n, g, kind, 1 if place == 1 and kind != NOT else 0)
     tape.line(1 if place == 1 and kind == NOT else 0)
-    limit(tape, family, n, g, kind, 1 if place == 1 and kind == NOT else 0)
+    print_limit(tape, family, n, g, kind, 1 if place == 1 and kind == NOT else 0)
 
 
-def limit(tape: Tapes, family: CircuitFamily, n: int, g: int, kind: int, here: int) -> None:
+def print_limit(tape: TapeIO, family: CircuitDescription, n: int, g: int, kind: int, here: int) -> None:
     """Print (θ - 1/2)/K, the limit of the share of ones of gate g, if ``here`` is 1; otherwise 2."""
     if here == 1:
         arguments = family.fan_in(n, g)
-        needed = family.at_least(n, g)
+        needed = family.threshold(n, g)
         if kind == AND:
             needed = arguments
         if kind in (OR, NOT):
             needed = 1
-        fraction(tape, needed + needed - 1, arguments + arguments)
+        print_fraction(tape, needed + needed - 1, arguments + arguments)
     else:
         tape.line("10")

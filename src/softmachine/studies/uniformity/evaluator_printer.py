@@ -8,21 +8,21 @@ and position features for the tokens of ⟨C_n⟩ (:mod:`softmachine.studies.uni
 
 from __future__ import annotations
 
-from softmachine.studies.uniformity.circuit_binary_printer import address_bits, changes, clears
-from softmachine.studies.uniformity.stdlib import Tapes, power
+from softmachine.studies.uniformity.circuit_binary_printer import address_bits, print_clear_outputs, print_value_change
+from softmachine.studies.uniformity.stdlib import TapeIO, power
 from softmachine.studies.uniformity.weight_printer import (
-    both_signs,
-    cleared,
-    held,
-    identity,
-    matched,
-    settles,
-    signed_bits,
-    yes_or_no,
+    print_address_keys,
+    print_address_query,
+    print_bit_outputs,
+    print_both_signs,
+    print_clear,
+    print_identity,
+    print_round_to_bit,
+    print_signed_bits,
 )
 
 
-def marks(p: int) -> int:
+def marks_offset(p: int) -> int:
     """Offset of the flags of markers, of tokens after a marker, of bits, and of first bits.
 
     Before them are the input and p bits each of the positions i + 2p + 2, i and i - 1.
@@ -30,116 +30,116 @@ def marks(p: int) -> int:
     return 1 + 3 * p
 
 
-def state(p: int) -> int:
+def state_offset(p: int) -> int:
     """Offset of the state of the loop that reads numbers, p - 1 places and p digits; then that of the predecessor."""
     return 5 + 3 * p
 
 
-def ones(p: int) -> int:
+def ones_offset(p: int) -> int:
     """Offset of the flags of bits 1 and of first bits 1, and of the p digits of a gate's own number."""
     return 3 + 7 * p
 
 
-def gates(p: int) -> int:
+def gates_offset(p: int) -> int:
     """Offset of the flags of gates, inputs and arguments."""
     return 5 + 8 * p
 
 
-def seeks(p: int) -> int:
+def queries_offset(p: int) -> int:
     """Offset of the p bits that a gate queries its arguments by, and of the flags of its deciding value: 1, or 0."""
     return 8 + 8 * p
 
 
-def targets(p: int) -> int:
+def targets_offset(p: int) -> int:
     """Offset of p bits each: the position i + 2p + 1, the number there, the gate that an argument belongs to."""
     return 10 + 9 * p
 
 
-def sources(p: int) -> int:
+def sources_offset(p: int) -> int:
     """Offset of p bits each: the position i + p, the number there, the wire that is read, the own wire."""
     return 10 + 12 * p
 
 
-def wires(p: int) -> int:
+def wires_offset(p: int) -> int:
     """Offset of the value of the wire, "wire", "argument", "decides", and the flags of plain gates and of NOT."""
     return 10 + 16 * p
 
 
-def weights(tape: Tapes, exponent: int) -> None:
+def print_weights(tape: TapeIO, exponent: int) -> None:
     """Print the weights of the evaluator for n tokens, from 1ⁿ (machine M₁).
 
     It makes ⌈log₂ n⌉^exponent iterations (Corollary 5.1 of Svete et al. 2026).
     """
     n = tape.unary()
     p = address_bits(n)
-    tape.line("width", wires(p) + 6)
+    tape.line("width", wires_offset(p) + 6)
     tape.line("tokens", "1010")
-    embedding(tape, p)
+    print_embedding(tape, p)
     tape.line("features", 5 * p)
-    identity(tape, 0, 3 * p, 1)
-    identity(tape, 3 * p, p, targets(p))
-    identity(tape, 4 * p, p, sources(p))
-    layers(tape, p, power(p, exponent))
+    print_identity(tape, 0, 3 * p, 1)
+    print_identity(tape, 3 * p, p, targets_offset(p))
+    print_identity(tape, 4 * p, p, sources_offset(p))
+    print_layers(tape, p, power(p, exponent))
 
 
-def embedding(tape: Tapes, p: int) -> None:
+def print_embedding(tape: TapeIO, p: int) -> None:
     """Print the embeddings of the tokens x=0, x=1, AND, OR, NOT, &, #, 0, 1 and padding."""
-    gate = gates(p)
-    wanted = seeks(p) + p
-    held_by = wires(p)
+    gate = gates_offset(p)
+    wanted = queries_offset(p) + p
+    held_by = wires_offset(p)
     tape.line("embedding", "0", gate + 1, "1")
     tape.line("embedding", "1", "0", "1")
     tape.line("embedding", "1", gate + 1, "1")
     tape.line("embedding", "1", held_by, "1")
     for token in range(2, 5):
         tape.line("embedding", token, gate, "1")
-        negative(tape, token, seeks(p), p)
+        print_negative_embedding(tape, token, queries_offset(p), p)
         tape.line("embedding", token, wanted if token == 3 else wanted + 1, "1")
-        negative(tape, token, sources(p) + 2 * p, 2 * p)
+        print_negative_embedding(tape, token, sources_offset(p) + 2 * p, 2 * p)
         tape.line("embedding", token, held_by + 5 if token == 4 else held_by + 4, "1")
     for token in range(5, 10):
         if token < 7:
-            tape.line("embedding", token, marks(p), "1")
+            tape.line("embedding", token, marks_offset(p), "1")
         elif token < 9:
-            tape.line("embedding", token, marks(p) + 2, "1")
+            tape.line("embedding", token, marks_offset(p) + 2, "1")
         if token == 8:
-            tape.line("embedding", token, ones(p), "1")
+            tape.line("embedding", token, ones_offset(p), "1")
         if token == 5:
             tape.line("embedding", token, gate + 2, "1")
-        negative(tape, token, seeks(p), p)
+        print_negative_embedding(tape, token, queries_offset(p), p)
         if token == 5:
-            negative(tape, token, targets(p) + 2 * p, p)
-        negative(tape, token, sources(p) + 2 * p, p)
+            print_negative_embedding(tape, token, targets_offset(p) + 2 * p, p)
+        print_negative_embedding(tape, token, sources_offset(p) + 2 * p, p)
 
 
-def negative(tape: Tapes, token: int, first: int, count: int) -> None:
+def print_negative_embedding(tape: TapeIO, token: int, first: int, count: int) -> None:
     """Print -1 at ``count`` coordinates of the embedding of a token."""
     for k in range(count):
         tape.line("embedding", token, first + k, "-1")
 
 
-def layers(tape: Tapes, p: int, turns: int) -> None:
+def print_layers(tape: TapeIO, p: int, turns: int) -> None:
     """Print all layers, for numbers of p bits, and the outputs."""
-    first_bits(tape, p)
+    print_first_bits(tape, p)
     tape.line("block", p)
-    numbers(tape, p)
+    print_number_layer(tape, p)
     tape.line("block", "1")
-    pointers(tape, p)
+    print_pointers(tape, p)
     tape.line("block", turns)
-    turn_of_gates(tape, p)
-    yes_or_no(tape, wires(p))
+    print_gate_iteration(tape, p)
+    print_bit_outputs(tape, wires_offset(p))
 
 
-def first_bits(tape: Tapes, p: int) -> None:
+def print_first_bits(tape: TapeIO, p: int) -> None:
     """Print the layer that flags the first bits of numbers and gives inputs their position as address."""
     tape.line("block", "1")
     tape.line("layer")
-    neighbour(tape, p, 1 + 2 * p)
-    tape.line("value", "0", marks(p), "1")
-    tape.line("output", marks(p) + 1, "0", "1")
+    print_address_head(tape, p, 1 + 2 * p)
+    tape.line("value", "0", marks_offset(p), "1")
+    tape.line("output", marks_offset(p) + 1, "0", "1")
     tape.line("units", 4 + 2 * p)
-    settles(tape, 0, marks(p) + 1, marks(p) + 2)
-    settles(tape, 2, marks(p) + 1, ones(p))
+    print_round_to_bit(tape, 0, marks_offset(p) + 1, marks_offset(p) + 2)
+    print_round_to_bit(tape, 2, marks_offset(p) + 1, ones_offset(p))
     for k in range(p):
         for sign in range(2):
             unit = 4 + k + k + sign
@@ -148,37 +148,37 @@ def first_bits(tape: Tapes, p: int) -> None:
                 tape.put(" 1\n")
             else:
                 tape.put(" -1\n")
-            tape.line("first", unit, gates(p) + 1, "1")
+            tape.line("first", unit, gates_offset(p) + 1, "1")
             tape.line("first+", unit, "-1")
-    twice(tape, marks(p) + 3, 0)
-    twice(tape, ones(p) + 1, 2)
-    inputs(tape, p, seeks(p))
-    inputs(tape, p, targets(p) + 2 * p)
-    inputs(tape, p, sources(p) + 2 * p)
-    inputs(tape, p, sources(p) + 3 * p)
+    print_ramp(tape, marks_offset(p) + 3, 0)
+    print_ramp(tape, ones_offset(p) + 1, 2)
+    print_input_addresses(tape, p, queries_offset(p))
+    print_input_addresses(tape, p, targets_offset(p) + 2 * p)
+    print_input_addresses(tape, p, sources_offset(p) + 2 * p)
+    print_input_addresses(tape, p, sources_offset(p) + 3 * p)
 
 
-def inputs(tape: Tapes, p: int, first: int) -> None:
+def print_input_addresses(tape: TapeIO, p: int, first: int) -> None:
     """Print the weights that write the position as signed bits, at inputs."""
     for k in range(p):
         tape.line("second", first + k, 4 + k + k, "1")
         tape.line("second", first + k, 5 + k + k, "-1")
 
 
-def neighbour(tape: Tapes, p: int, address: int) -> None:
+def print_address_head(tape: TapeIO, p: int, address: int) -> None:
     """Print a head that attends to the position whose address is stored at a coordinate."""
     tape.line("head all j average-hard")
-    matched(tape, 0, address, p)
-    held(tape, 0, 1 + p, p)
+    print_address_query(tape, 0, address, p)
+    print_address_keys(tape, 0, 1 + p, p)
 
 
-def twice(tape: Tapes, coordinate: int, unit: int) -> None:
+def print_ramp(tape: TapeIO, coordinate: int, unit: int) -> None:
     """Print twice the difference of two hidden units: a ramp from 0 to 1 between their knees."""
     tape.line("second", coordinate, unit, "10")
     tape.line("second", coordinate, unit + 1, "-10")
 
 
-def fetched(tape: Tapes, first: int, count: int, into: int) -> None:
+def print_copy(tape: TapeIO, first: int, count: int, into: int) -> None:
     """Print the value and output matrices of a head that copies ``count`` coordinates."""
     for k in range(count):
         tape.line("value", k, first + k, "1")
@@ -186,38 +186,38 @@ def fetched(tape: Tapes, first: int, count: int, into: int) -> None:
         tape.line("output", into + k, k, "1")
 
 
-def numbers(tape: Tapes, p: int) -> None:
+def print_number_layer(tape: TapeIO, p: int) -> None:
     """Print the layer that appends every bit to its predecessor's digits (Lemma B.7 of Svete et al. 2026)."""
     carried = 2 * p - 1
-    now = state(p)
+    now = state_offset(p)
     before = now + carried
-    is_bit = marks(p) + 2
+    is_bit = marks_offset(p) + 2
     tape.line("layer")
-    neighbour(tape, p, 1 + 2 * p)
-    fetched(tape, now, carried, before)
+    print_address_head(tape, p, 1 + 2 * p)
+    print_copy(tape, now, carried, before)
     tape.line("units", 14 * p - 10)
     for k in range(p - 2):
-        settles(tape, k + k, is_bit, before + k)
+        print_round_to_bit(tape, k + k, is_bit, before + k)
     unit = 2 * p - 4
-    settles(tape, unit, is_bit, before + p - 1)
+    print_round_to_bit(tape, unit, is_bit, before + p - 1)
     for k in range(p - 1):
-        settles(tape, unit + 2 + 4 * k, is_bit, before + p + k)
-        settles(tape, unit + 4 + 4 * k, before + k, ones(p))
+        print_round_to_bit(tape, unit + 2 + 4 * k, is_bit, before + p + k)
+        print_round_to_bit(tape, unit + 4 + 4 * k, before + k, ones_offset(p))
     unit = 6 * p - 6
     for k in range(carried):
         if k == 0:
-            replaced(tape, unit, marks(p) + 3, now)
+            print_difference(tape, unit, marks_offset(p) + 3, now)
         elif k == p - 1:
-            taken(tape, unit, now + k, ones(p) + 1)
+            print_difference_swapped(tape, unit, now + k, ones_offset(p) + 1)
         else:
-            both_signs_swapped(tape, unit, now + k)
+            print_both_signs_swapped(tape, unit, now + k)
         unit += 2
     for k in range(carried):
-        both_signs(tape, unit + k + k, before + k)
-    written(tape, p)
+        print_both_signs(tape, unit + k + k, before + k)
+    print_number_outputs(tape, p)
 
 
-def replaced(tape: Tapes, unit: int, new: int, old: int) -> None:
+def print_difference(tape: TapeIO, unit: int, new: int, old: int) -> None:
     """Print two hidden units with the positive and negative part of ``new - old``; ``new`` has the smaller index."""
     tape.line("first", unit, new, "1")
     tape.line("first", unit, old, "-1")
@@ -225,7 +225,7 @@ def replaced(tape: Tapes, unit: int, new: int, old: int) -> None:
     tape.line("first", unit + 1, old, "1")
 
 
-def taken(tape: Tapes, unit: int, old: int, new: int) -> None:
+def print_difference_swapped(tape: TapeIO, unit: int, old: int, new: int) -> None:
     """Print two hidden units with the positive and negative part of ``new - old``; ``new`` has the larger index."""
     tape.line("first", unit, old, "-1")
     tape.line("first", unit, new, "1")
@@ -233,57 +233,57 @@ def taken(tape: Tapes, unit: int, old: int, new: int) -> None:
     tape.line("first", unit + 1, new, "-1")
 
 
-def both_signs_swapped(tape: Tapes, unit: int, coordinate: int) -> None:
+def print_both_signs_swapped(tape: TapeIO, unit: int, coordinate: int) -> None:
     """Print two hidden units that represent a number: ReLU(-x) and ReLU(x)."""
     tape.line("first", unit, coordinate, "-1")
     tape.line("first", unit + 1, coordinate, "1")
 
 
-def written(tape: Tapes, p: int) -> None:
+def print_number_outputs(tape: TapeIO, p: int) -> None:
     """Print the output weights of the number-reading layer: replace places and digits, clear the predecessor's."""
-    now = state(p)
+    now = state_offset(p)
     changed = 6 * p - 6
     for k in range(2 * p - 1):
         if k > 0 and k < p:
-            twice(tape, now + k, k + k - 2)
+            print_ramp(tape, now + k, k + k - 2)
         elif k >= p:
-            twice(tape, now + k, 2 * p - 2 + 4 * (k - p))
-            twice(tape, now + k, 2 * p + 4 * (k - p))
+            print_ramp(tape, now + k, 2 * p - 2 + 4 * (k - p))
+            print_ramp(tape, now + k, 2 * p + 4 * (k - p))
         tape.line("second", now + k, changed + k + k, "1")
         tape.line("second", now + k, changed + k + k + 1, "-1")
     for k in range(2 * p - 1):
-        cleared(tape, 10 * p - 8 + k + k, now + 2 * p - 1 + k)
+        print_clear(tape, 10 * p - 8 + k + k, now + 2 * p - 1 + k)
 
 
-def pointers(tape: Tapes, p: int) -> None:
+def print_pointers(tape: TapeIO, p: int) -> None:
     """Print the layer in which gates fetch their own number, and arguments their two, from fixed distances ahead."""
-    digits = state(p) + p - 1
+    digits = state_offset(p) + p - 1
     tape.line("layer")
-    neighbour(tape, p, 1)
-    fetched(tape, digits, p, ones(p) + 2)
-    neighbour(tape, p, targets(p))
-    fetched(tape, digits, p, targets(p) + p)
-    neighbour(tape, p, sources(p))
-    fetched(tape, digits, p, sources(p) + p)
+    print_address_head(tape, p, 1)
+    print_copy(tape, digits, p, ones_offset(p) + 2)
+    print_address_head(tape, p, targets_offset(p))
+    print_copy(tape, digits, p, targets_offset(p) + p)
+    print_address_head(tape, p, sources_offset(p))
+    print_copy(tape, digits, p, sources_offset(p) + p)
     tape.line("units", 6 * p)
     for k in range(p):
-        steep(tape, k + k, ones(p) + 2 + p - 1 - k, gates(p))
+        print_conjunction(tape, k + k, ones_offset(p) + 2 + p - 1 - k, gates_offset(p))
     for k in range(p):
-        steep(tape, 2 * p + k + k, gates(p) + 2, targets(p) + 2 * p - 1 - k)
+        print_conjunction(tape, 2 * p + k + k, gates_offset(p) + 2, targets_offset(p) + 2 * p - 1 - k)
     for k in range(p):
-        steep(tape, 4 * p + k + k, gates(p) + 2, sources(p) + 2 * p - 1 - k)
+        print_conjunction(tape, 4 * p + k + k, gates_offset(p) + 2, sources_offset(p) + 2 * p - 1 - k)
     for k in range(p):
-        twice(tape, seeks(p) + k, k + k)
+        print_ramp(tape, queries_offset(p) + k, k + k)
     for k in range(p):
-        twice(tape, targets(p) + 2 * p + k, 2 * p + k + k)
+        print_ramp(tape, targets_offset(p) + 2 * p + k, 2 * p + k + k)
     for k in range(p):
-        twice(tape, sources(p) + 2 * p + k, k + k)
-        twice(tape, sources(p) + 2 * p + k, 4 * p + k + k)
+        print_ramp(tape, sources_offset(p) + 2 * p + k, k + k)
+        print_ramp(tape, sources_offset(p) + 2 * p + k, 4 * p + k + k)
     for k in range(p):
-        twice(tape, sources(p) + 3 * p + k, k + k)
+        print_ramp(tape, sources_offset(p) + 3 * p + k, k + k)
 
 
-def steep(tape: Tapes, unit: int, one: int, other: int) -> None:
+def print_conjunction(tape: TapeIO, unit: int, one: int, other: int) -> None:
     """Print two hidden units for twice the AND of two bits: a ramp from 5/4 to 7/4, twice as steep."""
     tape.line("first", unit, one, "10")
     tape.line("first", unit, other, "10")
@@ -293,56 +293,56 @@ def steep(tape: Tapes, unit: int, one: int, other: int) -> None:
     tape.line("first+", unit + 1, "-111/10")
 
 
-def turn_of_gates(tape: Tapes, p: int) -> None:
+def print_gate_iteration(tape: TapeIO, p: int) -> None:
     """Print two layers: arguments fetch the bits of wires, and gates fetch the deciding argument."""
-    holds = wires(p)
+    holds = wires_offset(p)
     tape.line("layer")
     tape.line("head all j average-hard")
-    matched(tape, 0, sources(p) + 2 * p, p)
-    held(tape, 0, sources(p) + 3 * p, p)
+    print_address_query(tape, 0, sources_offset(p) + 2 * p, p)
+    print_address_keys(tape, 0, sources_offset(p) + 3 * p, p)
     tape.line("value", "0", holds, "1")
     tape.line("output", holds + 1, "0", "1")
     tape.line("units", "10")
-    settles(tape, 0, gates(p) + 2, holds + 1)
-    twice(tape, holds + 2, 0)
+    print_round_to_bit(tape, 0, gates_offset(p) + 2, holds + 1)
+    print_ramp(tape, holds + 2, 0)
     tape.line("layer")
     tape.line("head all j average-hard")
-    matched(tape, 0, seeks(p), p)
-    tape.line("query", 2 * p, seeks(p) + p, "10")
-    tape.line("query", 2 * p + 1, seeks(p) + p + 1, "10")
-    held(tape, 0, targets(p) + 2 * p, p)
+    print_address_query(tape, 0, queries_offset(p), p)
+    tape.line("query", 2 * p, queries_offset(p) + p, "10")
+    tape.line("query", 2 * p + 1, queries_offset(p) + p + 1, "10")
+    print_address_keys(tape, 0, targets_offset(p) + 2 * p, p)
     tape.line("key", 2 * p, holds + 2, "1")
     tape.line("key+", 2 * p, "-1")
     tape.line("key", 2 * p + 1, holds + 2, "-1")
     tape.line("value", "0", holds + 2, "1")
     tape.line("output", holds + 3, "0", "1")
     tape.line("units", "1100")
-    settles(tape, 0, holds + 3, holds + 4)
-    settles(tape, 2, holds + 3, holds + 5)
-    changes(tape, holds, holds + 5, holds + 1, holds + 2, holds + 3)
-    twice(tape, holds, 0)
+    print_round_to_bit(tape, 0, holds + 3, holds + 4)
+    print_round_to_bit(tape, 2, holds + 3, holds + 5)
+    print_value_change(tape, holds, holds + 5, holds + 1, holds + 2, holds + 3)
+    print_ramp(tape, holds, 0)
     tape.line("second", holds, "10", "-10")
     tape.line("second", holds, "11", "10")
-    clears(tape, holds, holds + 1, holds + 2, holds + 3)
+    print_clear_outputs(tape, holds, holds + 1, holds + 2, holds + 3)
 
 
-def features(tape: Tapes, exponent: int) -> None:  # noqa: ARG001 - both programs have the same parameters
+def print_features(tape: TapeIO, exponent: int) -> None:  # noqa: ARG001 - both programs have the same parameters
     """Print the position features of position i, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
     p = address_bits(n)
-    near(tape, n, p, i)
-    signed_bits(tape, clipped(i + 2 * p + 1, n), p)
-    signed_bits(tape, clipped(i + p, n), p)
+    print_positions(tape, n, p, i)
+    print_signed_bits(tape, clip_position(i + 2 * p + 1, n), p)
+    print_signed_bits(tape, clip_position(i + p, n), p)
 
 
-def near(tape: Tapes, n: int, p: int, i: int) -> None:
+def print_positions(tape: TapeIO, n: int, p: int, i: int) -> None:
     """Print the positions i + 2p + 2, i and i - 1, clipped to the sequence."""
-    signed_bits(tape, clipped(i + 2 * p + 2, n), p)
-    signed_bits(tape, i, p)
-    signed_bits(tape, i - 1 if i > 0 else 0, p)
+    print_signed_bits(tape, clip_position(i + 2 * p + 2, n), p)
+    print_signed_bits(tape, i, p)
+    print_signed_bits(tape, i - 1 if i > 0 else 0, p)
 
 
-def clipped(i: int, n: int) -> int:
+def clip_position(i: int, n: int) -> int:
     """Clip a position to the last one."""
     return i if i < n else n - 1

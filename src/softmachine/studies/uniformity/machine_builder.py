@@ -22,40 +22,40 @@ from softmachine.studies.uniformity.transducer import (
     SYMBOLS,
     ZERO,
     Action,
-    Rules,
+    RuleTable,
     Transducer,
 )
 
 BITS = (ZERO, ONE)
 
 
-class Registers:
+class MachineBuilder:
     """Builder of states and rules. Each method continues in the state ``at`` where the last one ended."""
 
     def __init__(self) -> None:
         self._looks: list[int] = [INPUT, INPUT]
-        self._rules: list[Rules] = [{}, {}]
+        self._rules: list[RuleTable] = [{}, {}]
         self._free: list[int] = []
         self._tapes = 0
-        self.at = self.state()
-        self._first = self.at
+        self.current = self.new_state()
+        self._first = self.current
 
-    def state(self) -> int:
+    def new_state(self) -> int:
         """Create a state without rules."""
         self._looks.append(INPUT)
         self._rules.append({})
         return len(self._looks) - 1
 
-    def rule(self, state: int, tape: int, rules: Mapping[int, Action]) -> None:
+    def set_rules(self, state: int, tape: int, rules: Mapping[int, Action]) -> None:
         """Set the rules of a state."""
         self._looks[state], self._rules[state] = tape, dict(rules)
 
     def jump(self, target: int) -> None:
         """Continue in a state."""
-        self.rule(self.at, INPUT, {symbol: Action(symbol, STAY, target) for symbol in range(SYMBOLS)})
-        self.at = target
+        self.set_rules(self.current, INPUT, {symbol: Action(symbol, STAY, target) for symbol in range(SYMBOLS)})
+        self.current = target
 
-    def new(self) -> int:
+    def allocate(self) -> int:
         """Allocate a free tape."""
         if self._free:
             self._free.sort()
@@ -67,15 +67,15 @@ class Registers:
         """Free a tape."""
         self._free.append(tape)
 
-    def machine(self, name: str) -> Transducer:
+    def build(self, name: str) -> Transducer:
         """Build the machine, which first marks the ends of its tapes; it halts in the state ``at``."""
-        final = self.at
-        self.at = self.state()
-        start = self.at
+        final = self.current
+        self.current = self.new_state()
+        start = self.current
         for tape in range(1, self._tapes + 1):
-            after = self.state()
-            self.rule(self.at, tape, {BLANK: Action(END, RIGHT, after)})
-            self.at = after
+            after = self.new_state()
+            self.set_rules(self.current, tape, {BLANK: Action(END, RIGHT, after)})
+            self.current = after
         self.jump(self._first)
         # The start must be state 2, and the last state HALT: both are renumbered.
         renamed = {self._first: start, start: self._first, final: 0}
@@ -91,38 +91,38 @@ class Registers:
     def rewind(self, *tapes: int) -> None:
         """Move heads back to the lowest bit."""
         for tape in tapes:
-            after = self.state()
-            back = {symbol: Action(symbol, LEFT, self.at) for symbol in (BLANK, *BITS)}
-            self.rule(self.at, tape, back | {END: Action(END, RIGHT, after)})
-            self.at = after
+            after = self.new_state()
+            back = {symbol: Action(symbol, LEFT, self.current) for symbol in (BLANK, *BITS)}
+            self.set_rules(self.current, tape, back | {END: Action(END, RIGHT, after)})
+            self.current = after
 
     def copy(self, x: int, y: int) -> None:
         """X := y."""
-        read, rest = self.at, self.state()
-        found: Rules = {BLANK: Action(BLANK, STAY, rest)}
+        read, rest = self.current, self.new_state()
+        found: RuleTable = {BLANK: Action(BLANK, STAY, rest)}
         for bit in BITS:
-            put = self.state()
-            self.rule(put, x, {symbol: Action(bit, RIGHT, read) for symbol in (BLANK, *BITS)})
+            put = self.new_state()
+            self.set_rules(put, x, {symbol: Action(bit, RIGHT, read) for symbol in (BLANK, *BITS)})
             found[bit] = Action(bit, RIGHT, put)
-        self.rule(read, y, found)
-        self.at = rest
+        self.set_rules(read, y, found)
+        self.current = rest
         self._erase(x)
         self.rewind(x, y)
 
     def _erase(self, x: int) -> None:
         """Erase the bits at and right of the head."""
-        after = self.state()
-        erase = {bit: Action(BLANK, RIGHT, self.at) for bit in BITS}
-        self.rule(self.at, x, erase | {BLANK: Action(BLANK, STAY, after)})
-        self.at = after
+        after = self.new_state()
+        erase = {bit: Action(BLANK, RIGHT, self.current) for bit in BITS}
+        self.set_rules(self.current, x, erase | {BLANK: Action(BLANK, STAY, after)})
+        self.current = after
 
     def constant(self, x: int, value: int) -> None:
         """X := a constant."""
         while value:
-            after = self.state()
+            after = self.new_state()
             bit = ONE if value & 1 else ZERO
-            self.rule(self.at, x, {symbol: Action(bit, RIGHT, after) for symbol in (BLANK, *BITS)})
-            self.at, value = after, value >> 1
+            self.set_rules(self.current, x, {symbol: Action(bit, RIGHT, after) for symbol in (BLANK, *BITS)})
+            self.current, value = after, value >> 1
         self._erase(x)
         self.rewind(x)
 
@@ -130,170 +130,174 @@ class Registers:
         """X := x + y, for different tapes."""
         last = self._column_by_column(x, y, -1)
         self._carry(x, last[1], ZERO, ONE)
-        self._joined(last[0])
+        self._merge(last[0])
         self.rewind(x, y)
 
     def subtract(self, x: int, y: int) -> None:
         """X := x - y, for different tapes; the machine gets stuck if y is larger."""
         last = self._column_by_column(x, y, 1)
         self._carry(x, last[1], ONE, ZERO)
-        self._joined(last[0])
+        self._merge(last[0])
         self._strip(x)
         self.rewind(x, y)
 
     def _column_by_column(self, x: int, y: int, sign: int) -> tuple[int, int]:
         """Add (sign -1) or subtract (1) the bits of y; return the states at the end of y, by carry."""
-        reads = (self.at, self.state())
-        ends = (self.state(), self.state())
-        puts = [self.state() for _ in range(3)]
+        reads = (self.current, self.new_state())
+        ends = (self.new_state(), self.new_state())
+        puts = [self.new_state() for _ in range(3)]
         for carry, read in enumerate(reads):
             found = {bit: Action(bit, RIGHT, puts[value + carry]) for value, bit in enumerate(BITS)}
-            self.rule(read, y, found | {BLANK: Action(BLANK, STAY, ends[carry])})
+            self.set_rules(read, y, found | {BLANK: Action(BLANK, STAY, ends[carry])})
         for amount, put in enumerate(puts):
-            rules: Rules = {}
+            rules: RuleTable = {}
             for value, bit in ((0, ZERO), (1, ONE), (0, BLANK)):
                 total = value - sign * amount
                 carried = int(total < 0 if sign > 0 else total > 1)
                 rules[bit] = Action(BITS[total & 1], RIGHT, reads[carried])
             if sign > 0:
                 rules[BLANK] = Action(BLANK, STAY, STUCK)
-            self.rule(put, x, rules)
-        self.at = ends[0]
+            self.set_rules(put, x, rules)
+        self.current = ends[0]
         return ends
 
     def _carry(self, x: int, start: int, stops: int, passes: int) -> None:
         """Propagate a carry (or borrow) along x, starting in a state: the first bit ``stops`` becomes ``passes``."""
-        after = self.state()
+        after = self.new_state()
         empty = Action(ONE, STAY, after) if stops == ZERO else Action(BLANK, STAY, STUCK)
         rules = {stops: Action(passes, STAY, after), passes: Action(stops, RIGHT, start), BLANK: empty}
-        self.rule(start, x, rules)
-        self.at = after
+        self.set_rules(start, x, rules)
+        self.current = after
 
-    def _joined(self, other: int) -> None:
+    def _merge(self, other: int) -> None:
         """Merge another state into the current one."""
-        here, self.at = self.at, other
+        here, self.current = self.current, other
         self.jump(here)
 
     def _strip(self, x: int) -> None:
         """Erase leading zeros."""
-        top, after = self.state(), self.state()
-        forward = {bit: Action(bit, RIGHT, self.at) for bit in BITS}
-        self.rule(self.at, x, forward | {BLANK: Action(BLANK, LEFT, top)})
+        top, after = self.new_state(), self.new_state()
+        forward = {bit: Action(bit, RIGHT, self.current) for bit in BITS}
+        self.set_rules(self.current, x, forward | {BLANK: Action(BLANK, LEFT, top)})
         stop = {symbol: Action(symbol, STAY, after) for symbol in (ONE, END)}
-        self.rule(top, x, stop | {ZERO: Action(BLANK, LEFT, top)})
-        self.at = after
+        self.set_rules(top, x, stop | {ZERO: Action(BLANK, LEFT, top)})
+        self.current = after
 
     def increment(self, x: int) -> None:
         """X := x + 1."""
-        self._carry(x, self.at, ZERO, ONE)
+        self._carry(x, self.current, ZERO, ONE)
         self.rewind(x)
 
     def decrement(self, x: int) -> None:
         """X := x - 1; the machine gets stuck if x is 0."""
-        self._carry(x, self.at, ONE, ZERO)
+        self._carry(x, self.current, ONE, ZERO)
         self._strip(x)
         self.rewind(x)
 
     def double(self, x: int) -> None:
         """X := 2 x."""
-        holds, after = (self.at, self.state()), self.state()
+        holds, after = (self.current, self.new_state()), self.new_state()
         for bit, held in zip(BITS, holds, strict=True):
             moved = {read: Action(bit, RIGHT, holds[value]) for value, read in enumerate(BITS)}
-            self.rule(held, x, moved | {BLANK: Action(ONE if bit == ONE else BLANK, STAY, after)})
-        self.at = after
+            self.set_rules(held, x, moved | {BLANK: Action(ONE if bit == ONE else BLANK, STAY, after)})
+        self.current = after
         self.rewind(x)
 
     def halve(self, x: int) -> None:
         """X := ⌊x / 2⌋."""
-        after = self.state()
-        holds = {symbol: self.state() for symbol in (BLANK, *BITS)}
-        forward = {bit: Action(bit, RIGHT, self.at) for bit in BITS}
-        self.rule(self.at, x, forward | {BLANK: Action(BLANK, LEFT, holds[BLANK])})
+        after = self.new_state()
+        holds = {symbol: self.new_state() for symbol in (BLANK, *BITS)}
+        forward = {bit: Action(bit, RIGHT, self.current) for bit in BITS}
+        self.set_rules(self.current, x, forward | {BLANK: Action(BLANK, LEFT, holds[BLANK])})
         for held, state in holds.items():
             moved = {bit: Action(held, LEFT, holds[bit]) for bit in BITS}
-            self.rule(state, x, moved | {END: Action(END, RIGHT, after)})
-        self.at = after
+            self.set_rules(state, x, moved | {END: Action(END, RIGHT, after)})
+        self.current = after
 
     def compare(self, x: int, y: int) -> tuple[int, int, int]:
         """Compare; return the states in which x is less than, equal to and greater than y."""
-        less, equal, greater = outcomes = (self.state(), self.state(), self.state())
-        reads = [self.state(), self.at, self.state()]
+        less, equal, greater = outcomes = (self.new_state(), self.new_state(), self.new_state())
+        reads = [self.new_state(), self.current, self.new_state()]
         for order, read in enumerate(reads):
-            found: Rules = {}
+            found: RuleTable = {}
             for value, bit in enumerate(BITS):
-                judge = self.state()
+                judge = self.new_state()
                 found[bit] = Action(bit, RIGHT, judge)
                 rules = {
                     other: Action(other, RIGHT, reads[order if own == value else 2 * own])
                     for own, other in enumerate(BITS)
                 }
-                self.rule(judge, x, rules | {BLANK: Action(BLANK, STAY, less)})
-            ended = self.state()
+                self.set_rules(judge, x, rules | {BLANK: Action(BLANK, STAY, less)})
+            ended = self.new_state()
             longer = {bit: Action(bit, STAY, greater) for bit in BITS}
-            self.rule(ended, x, longer | {BLANK: Action(BLANK, STAY, outcomes[order])})
-            self.rule(read, y, found | {BLANK: Action(BLANK, STAY, ended)})
+            self.set_rules(ended, x, longer | {BLANK: Action(BLANK, STAY, outcomes[order])})
+            self.set_rules(read, y, found | {BLANK: Action(BLANK, STAY, ended)})
         exits = []
         for outcome in (less, equal, greater):
-            self.at = outcome
+            self.current = outcome
             self.rewind(x, y)
-            exits.append(self.at)
+            exits.append(self.current)
         return exits[0], exits[1], exits[2]
 
-    def is_odd(self, x: int) -> tuple[int, int]:
+    def branch_odd(self, x: int) -> tuple[int, int]:
         """Branch; return the states in which x is odd, and in which it is even."""
-        return self._looked(x, {ONE})
+        return self._branch(x, {ONE})
 
-    def is_positive(self, x: int) -> tuple[int, int]:
+    def branch_positive(self, x: int) -> tuple[int, int]:
         """Branch; return the states in which x is positive, and in which it is 0."""
-        return self._looked(x, set(BITS))
+        return self._branch(x, set(BITS))
 
-    def _looked(self, x: int, wanted: set[int]) -> tuple[int, int]:
-        yes, no = self.state(), self.state()
+    def _branch(self, x: int, wanted: set[int]) -> tuple[int, int]:
+        yes, no = self.new_state(), self.new_state()
         every = (BLANK, *BITS)
-        self.rule(self.at, x, {symbol: Action(symbol, STAY, yes if symbol in wanted else no) for symbol in every})
+        self.set_rules(
+            self.current, x, {symbol: Action(symbol, STAY, yes if symbol in wanted else no) for symbol in every}
+        )
         return yes, no
 
-    def say(self, text: str) -> None:
+    def emit_text(self, text: str) -> None:
         """Append a text to the output."""
         for character in text:
-            after = self.state()
-            self.rule(self.at, INPUT, {symbol: Action(symbol, STAY, after, character) for symbol in range(SYMBOLS)})
-            self.at = after
+            after = self.new_state()
+            self.set_rules(
+                self.current, INPUT, {symbol: Action(symbol, STAY, after, character) for symbol in range(SYMBOLS)}
+            )
+            self.current = after
 
-    def print(self, x: int) -> None:
+    def emit_number(self, x: int) -> None:
         """Append a number to the output, in binary."""
-        forward, back, after = self.state(), self.state(), self.state()
+        forward, back, after = self.new_state(), self.new_state(), self.new_state()
         bits = {bit: Action(bit, STAY, forward) for bit in BITS}
-        self.rule(self.at, x, bits | {BLANK: Action(BLANK, STAY, after, "0")})
+        self.set_rules(self.current, x, bits | {BLANK: Action(BLANK, STAY, after, "0")})
         on = {bit: Action(bit, RIGHT, forward) for bit in BITS}
-        self.rule(forward, x, on | {BLANK: Action(BLANK, LEFT, back)})
+        self.set_rules(forward, x, on | {BLANK: Action(BLANK, LEFT, back)})
         printed = {bit: Action(bit, LEFT, back, str(value)) for value, bit in enumerate(BITS)}
-        self.rule(back, x, printed | {END: Action(END, RIGHT, after)})
-        self.at = after
+        self.set_rules(back, x, printed | {END: Action(END, RIGHT, after)})
+        self.current = after
 
     def read_unary(self, x: int) -> None:
         """X := the number of ones that follow on the input tape."""
         self.constant(x, 0)
-        read, count, after = self.at, self.state(), self.state()
+        read, count, after = self.current, self.new_state(), self.new_state()
         ends = {symbol: Action(symbol, STAY, after) for symbol in (BLANK, SEPARATOR)}
-        self.rule(read, INPUT, ends | {ONE: Action(ONE, RIGHT, count)})
-        self.at = count
+        self.set_rules(read, INPUT, ends | {ONE: Action(ONE, RIGHT, count)})
+        self.current = count
         self.increment(x)
         self.jump(read)
-        self.at = after
+        self.current = after
 
     def read_binary(self, x: int) -> None:
         """X := the number that follows on the input tape after a separator."""
         self.constant(x, 0)
-        first, read, after = self.at, self.state(), self.state()
-        self.rule(first, INPUT, {SEPARATOR: Action(SEPARATOR, RIGHT, read)})
+        first, read, after = self.current, self.new_state(), self.new_state()
+        self.set_rules(first, INPUT, {SEPARATOR: Action(SEPARATOR, RIGHT, read)})
         ends = {symbol: Action(symbol, STAY, after) for symbol in (BLANK, SEPARATOR)}
-        count = {bit: self.state() for bit in BITS}
-        self.rule(read, INPUT, ends | {bit: Action(bit, RIGHT, count[bit]) for bit in BITS})
+        count = {bit: self.new_state() for bit in BITS}
+        self.set_rules(read, INPUT, ends | {bit: Action(bit, RIGHT, count[bit]) for bit in BITS})
         for bit in BITS:
-            self.at = count[bit]
+            self.current = count[bit]
             self.double(x)
             if bit == ONE:
                 self.increment(x)
             self.jump(read)
-        self.at = after
+        self.current = after

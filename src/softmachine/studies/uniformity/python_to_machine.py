@@ -19,7 +19,7 @@ from textwrap import dedent
 from typing import Any
 
 from softmachine.studies.uniformity import stdlib
-from softmachine.studies.uniformity.machine_builder import Registers
+from softmachine.studies.uniformity.machine_builder import MachineBuilder
 from softmachine.studies.uniformity.transducer import Transducer
 
 
@@ -28,7 +28,7 @@ class ProgramError(ValueError):
 
 
 @dataclass(frozen=True)
-class Written:
+class GeneratedProgram:
     """Generated program: source text that is compiled to a machine and never run as Python.
 
     Args:
@@ -38,59 +38,59 @@ class Written:
     """
 
     text: str
-    called: Mapping[str, Callable[..., Any]] = field(hash=False)
+    subroutines: Mapping[str, Callable[..., Any]] = field(hash=False)
     parameters: tuple[str, ...] = ("tape",)
 
 
-Code = Callable[..., Any] | Written
+ProgramSource = Callable[..., Any] | GeneratedProgram
 
 
-def title(function: Code) -> str:
+def program_name(function: ProgramSource) -> str:
     """Return the name of a program for messages."""
-    return "a generated program" if isinstance(function, Written) else function.__qualname__
+    return "a generated program" if isinstance(function, GeneratedProgram) else function.__qualname__
 
 
-def parameters(function: Code) -> list[str]:
+def parameter_names(function: ProgramSource) -> list[str]:
     """Return the names of the parameters; the tapes, if it uses them, are first."""
-    return list(function.parameters if isinstance(function, Written) else signature(function).parameters)
+    return list(function.parameters if isinstance(function, GeneratedProgram) else signature(function).parameters)
 
 
-def around(function: Code) -> Mapping[str, Any]:
+def global_names(function: ProgramSource) -> Mapping[str, Any]:
     """Return the global names of a function."""
-    return function.called if isinstance(function, Written) else vars(sys.modules[function.__module__])
+    return function.subroutines if isinstance(function, GeneratedProgram) else vars(sys.modules[function.__module__])
 
 
 @cache
-def definition(function: Code) -> list[ast.stmt]:
+def function_body(function: ProgramSource) -> list[ast.stmt]:
     """Return the body of a function; a return is allowed only as its last statement."""
-    if isinstance(function, Written):
+    if isinstance(function, GeneratedProgram):
         return ast.parse(function.text).body
     tree = ast.parse(dedent(getsource(function))).body[0]
     if not isinstance(tree, ast.FunctionDef):
-        raise ProgramError(f"{title(function)} is not a named function")
+        raise ProgramError(f"{program_name(function)} is not a named function")
     returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
     if returns and returns != [tree.body[-1]]:
-        raise ProgramError(f"{title(function)} returns before its end")
+        raise ProgramError(f"{program_name(function)} returns before its end")
     return tree.body
 
 
-def assigned(body: list[ast.stmt]) -> set[str]:
+def assigned_names(body: list[ast.stmt]) -> set[str]:
     """Return the variables that a body assigns."""
     nodes = (node for statement in body for node in ast.walk(statement))
     return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
-MOST_NESTED = 40
+MAX_CALL_DEPTH = 40
 """Maximum depth of nested calls; deeper nesting indicates recursion."""
-_SWEEPS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "subtract"}
-_CALLED: dict[type[ast.operator], tuple[Callable[..., Any], int]] = {
-    ast.Mult: (stdlib.times, 0),
-    ast.FloorDiv: (stdlib.divided, 0),
-    ast.Mod: (stdlib.divided, 1),
+_REGISTER_METHODS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "subtract"}
+_SUBROUTINES: dict[type[ast.operator], tuple[Callable[..., Any], int]] = {
+    ast.Mult: (stdlib.multiply, 0),
+    ast.FloorDiv: (stdlib.divide, 0),
+    ast.Mod: (stdlib.divide, 1),
 }
 
 
-def machine(name: str, program: Code, *given: object) -> Transducer:
+def compile_machine(name: str, program: ProgramSource, *given: object) -> Transducer:
     """Compile a program to a machine.
 
     Args:
@@ -101,15 +101,15 @@ def machine(name: str, program: Code, *given: object) -> Transducer:
     Raises:
         ProgramError: If the program uses an unsupported construct.
     """
-    registers = Registers()
-    _Call(registers, program, [TAPES, *given]).done()
-    return registers.machine(name)
+    registers = MachineBuilder()
+    _Call(registers, program, [TAPES_PLACEHOLDER, *given]).inline()
+    return registers.build(name)
 
 
-TAPES = object()
+TAPES_PLACEHOLDER = object()
 """Placeholder of the input and output tapes."""
-Bound = Any
-"""Value of a name: the number of a tape, wrapped in ``_Tape``, or a Python object."""
+BoundValue = Any
+"""Value of a name: the number of a tape, wrapped in ``_TapeSignals``, or a Python object."""
 
 
 @dataclass(frozen=True)
@@ -128,25 +128,25 @@ class _Call:
         depth: Nesting depth of the call.
     """
 
-    registers: Registers
-    function: Code
-    arguments: list[Bound]
+    registers: MachineBuilder
+    function: ProgramSource
+    arguments: list[BoundValue]
     depth: int = 0
     own: list[int] = field(default_factory=list)
-    names: dict[str, Bound] = field(default_factory=dict)
+    names: dict[str, BoundValue] = field(default_factory=dict)
 
-    def done(self) -> list[int]:
+    def inline(self) -> list[int]:
         """Inline the call; the caller owns the tapes with the results."""
-        if self.depth > MOST_NESTED:
-            raise ProgramError(f"{title(self.function)} is recursive; recursion is not supported")
-        body = definition(self.function)
-        changed = assigned(body)
-        for name, bound in zip(parameters(self.function), self.arguments, strict=True):
+        if self.depth > MAX_CALL_DEPTH:
+            raise ProgramError(f"{program_name(self.function)} is recursive; recursion is not supported")
+        body = function_body(self.function)
+        changed = assigned_names(body)
+        for name, bound in zip(parameter_names(self.function), self.arguments, strict=True):
             self.names[name] = bound
             if isinstance(bound, _Tape) and name in changed:
                 self.names[name] = _Tape(self._copied(bound.number))
         for name in sorted(changed - set(self.names)):
-            self.names[name] = _Tape(self._kept())
+            self.names[name] = _Tape(self._allocate())
         results: list[int] = []
         for statement in body:
             if isinstance(statement, ast.Return):
@@ -157,13 +157,13 @@ class _Call:
             self.registers.release(tape)
         return results
 
-    def _kept(self) -> int:
+    def _allocate(self) -> int:
         """Allocate a tape for the duration of this call."""
-        self.own.append(self.registers.new())
+        self.own.append(self.registers.allocate())
         return self.own[-1]
 
     def _copied(self, tape: int) -> int:
-        copy = self._kept()
+        copy = self._allocate()
         self.registers.copy(copy, tape)
         return copy
 
@@ -177,14 +177,14 @@ class _Call:
             if not temporary and tape in self.own and tape not in found:
                 self.own.remove(tape)
             elif not temporary:
-                given, tape = tape, self.registers.new()
+                given, tape = tape, self.registers.allocate()
                 self.registers.copy(tape, given)
             found.append(tape)
         return found
 
-    def _wrong(self, node: ast.AST) -> ProgramError:
+    def _unsupported(self, node: ast.AST) -> ProgramError:
         line = getattr(node, "lineno", 0)
-        return ProgramError(f"{title(self.function)}, line {line}: unsupported construct {ast.unparse(node)!r}")
+        return ProgramError(f"{program_name(self.function)}, line {line}: unsupported construct {ast.unparse(node)!r}")
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
@@ -200,18 +200,18 @@ class _Call:
                 for target, tape in zip(names, self._call(call), strict=True):
                     assert isinstance(target, ast.Name)
                     self._assign(target.id, tape, temporary=True)
-            case ast.AugAssign(ast.Name(name), operator, value) if type(operator) in _SWEEPS:
-                self._changed(self._tape(name), type(operator), value)
+            case ast.AugAssign(ast.Name(name), operator, value) if type(operator) in _REGISTER_METHODS:
+                self._add_or_subtract(self._tape(name), type(operator), value)
             case ast.AugAssign(ast.Name(name), ast.FloorDiv(), ast.Constant(2)):
                 self.registers.halve(self._tape(name))
             case ast.If(test, then, otherwise):
-                self._either(test, lambda: self._statements(then), lambda: self._statements(otherwise))
+                self._if(test, lambda: self._statements(then), lambda: self._statements(otherwise))
             case ast.While(test, body, []):
                 self._while(test, lambda: self._statements(body))
             case ast.For(ast.Name(name), ast.Call(ast.Name("range"), bounds), body, []):
                 self._for(name, bounds, body)
             case _:
-                raise self._wrong(node)
+                raise self._unsupported(node)
 
     def _statements(self, nodes: Iterable[ast.stmt]) -> None:
         for node in nodes:
@@ -230,36 +230,36 @@ class _Call:
         if temporary:
             self.registers.release(tape)
 
-    def _changed(self, tape: int, operator: type[ast.operator], value: ast.expr) -> None:
+    def _add_or_subtract(self, tape: int, operator: type[ast.operator], value: ast.expr) -> None:
         """Add a value to the number on a tape, or subtract it."""
         if isinstance(value, ast.Constant) and value.value == 1:
             getattr(self.registers, "increment" if operator is ast.Add else "decrement")(tape)
             return
         other, temporary = self._value(value)
         if other != tape:
-            getattr(self.registers, _SWEEPS[operator])(tape, other)
+            getattr(self.registers, _REGISTER_METHODS[operator])(tape, other)
         elif operator is ast.Add:
             self.registers.double(tape)
         else:
             self.registers.constant(tape, 0)
         self._drop(other, temporary)
 
-    def _either(self, test: ast.expr, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+    def _if(self, test: ast.expr, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
         yes, no = self._branch(test)
-        end = self.registers.state()
+        end = self.registers.new_state()
         for state, part in ((yes, then), (no, otherwise)):
-            self.registers.at = state
+            self.registers.current = state
             part()
             self.registers.jump(end)
 
     def _while(self, test: ast.expr, body: Callable[[], None]) -> None:
-        start = self.registers.state()
+        start = self.registers.new_state()
         self.registers.jump(start)
         yes, no = self._branch(test)
-        self.registers.at = yes
+        self.registers.current = yes
         body()
         self.registers.jump(start)
-        self.registers.at = no
+        self.registers.current = no
 
     def _for(self, name: str, bounds: list[ast.expr], body: list[ast.stmt]) -> None:
         first, last = bounds if len(bounds) == 2 else (ast.Constant(0), bounds[0])
@@ -284,47 +284,47 @@ class _Call:
                 yes, no = self._branch(inner)
                 return no, yes
             case ast.BoolOp(operator, parts):
-                return self._joined(parts, isinstance(operator, ast.And))
+                return self._and_or(parts, isinstance(operator, ast.And))
             case ast.Compare(ast.BinOp(one, ast.Mod(), ast.Constant(2)), [ast.Eq()], [ast.Constant(1)]):
-                return self._tested(one, self.registers.is_odd)
+                return self._branch_on(one, self.registers.branch_odd)
             case ast.Compare(one, [ast.Gt() | ast.NotEq()], [ast.Constant(0)]):
-                return self._tested(one, self.registers.is_positive)
+                return self._branch_on(one, self.registers.branch_positive)
             case ast.Compare(one, [ast.In()], [ast.Tuple(several)]):
-                return self._joined([ast.Compare(one, [ast.Eq()], [each]) for each in several], every=False)
+                return self._and_or([ast.Compare(one, [ast.Eq()], [each]) for each in several], every=False)
             case ast.Compare(one, [operator], [other]):
-                return self._compared(one, operator, other)
-        return self._tested(node, self.registers.is_positive)
+                return self._compare(one, operator, other)
+        return self._branch_on(node, self.registers.branch_positive)
 
-    def _tested(self, node: ast.expr, test: Callable[[int], tuple[int, int]]) -> tuple[int, int]:
+    def _branch_on(self, node: ast.expr, test: Callable[[int], tuple[int, int]]) -> tuple[int, int]:
         tape, temporary = self._value(node)
         self._drop(tape, temporary)
         return test(tape)
 
-    def _joined(self, parts: list[ast.expr], every: bool) -> tuple[int, int]:
+    def _and_or(self, parts: list[ast.expr], every: bool) -> tuple[int, int]:
         """Compile AND or OR with short-circuit evaluation."""
-        settled = self.registers.state()
+        settled = self.registers.new_state()
         for part in parts[:-1]:
             yes, no = self._branch(part)
-            self.registers.at = no if every else yes
+            self.registers.current = no if every else yes
             self.registers.jump(settled)
-            self.registers.at = yes if every else no
+            self.registers.current = yes if every else no
         yes, no = self._branch(parts[-1])
-        self.registers.at = no if every else yes
+        self.registers.current = no if every else yes
         self.registers.jump(settled)
         return (yes, settled) if every else (settled, no)
 
-    def _compared(self, one: ast.expr, operator: ast.cmpop, other: ast.expr) -> tuple[int, int]:
+    def _compare(self, one: ast.expr, operator: ast.cmpop, other: ast.expr) -> tuple[int, int]:
         x, x_temporary = self._value(one)
         y, y_temporary = self._value(other)
         if x == y:
-            raise self._wrong(one)
+            raise self._unsupported(one)
         outcomes = self.registers.compare(x, y)
         self._drop(x, x_temporary)
         self._drop(y, y_temporary)
         wanted = {ast.Lt: (0,), ast.LtE: (0, 1), ast.Eq: (1,), ast.NotEq: (0, 2), ast.GtE: (1, 2), ast.Gt: (2,)}
-        yes, no = self.registers.state(), self.registers.state()
+        yes, no = self.registers.new_state(), self.registers.new_state()
         for number, state in enumerate(outcomes):
-            self.registers.at = state
+            self.registers.current = state
             self.registers.jump(yes if number in wanted[type(operator)] else no)
         return yes, no
 
@@ -337,23 +337,23 @@ class _Call:
                 tape = self._fresh(one)
                 self.registers.halve(tape)
                 return tape, True
-            case ast.BinOp(one, operator, other) if type(operator) in _SWEEPS:
+            case ast.BinOp(one, operator, other) if type(operator) in _REGISTER_METHODS:
                 tape = self._fresh(one)
-                self._changed(tape, type(operator), other)
+                self._add_or_subtract(tape, type(operator), other)
                 return tape, True
-            case ast.BinOp(one, operator, other) if type(operator) in _CALLED:
-                function, which = _CALLED[type(operator)]
-                return self._only(self._written_out(function, [one, other]), which), True
+            case ast.BinOp(one, operator, other) if type(operator) in _SUBROUTINES:
+                function, which = _SUBROUTINES[type(operator)]
+                return self._only(self._inline_call(function, [one, other]), which), True
             case ast.IfExp(test, then, otherwise):
-                return self._chosen(test, then, otherwise), True
+                return self._select(test, then, otherwise), True
             case ast.Call():
                 return self._only(self._call(node), 0), True
             case ast.Compare() | ast.BoolOp():
-                return self._chosen(node, ast.Constant(1), ast.Constant(0)), True
-        known = self._known(node)
+                return self._select(node, ast.Constant(1), ast.Constant(0)), True
+        known = self._constant(node)
         if not isinstance(known, int) or known < 0:
-            raise self._wrong(node)
-        tape = self.registers.new()
+            raise self._unsupported(node)
+        tape = self.registers.allocate()
         self.registers.constant(tape, int(known))
         return tape, True
 
@@ -362,19 +362,19 @@ class _Call:
         given, temporary = self._value(node)
         if temporary:
             return given
-        tape = self.registers.new()
+        tape = self.registers.allocate()
         self.registers.copy(tape, given)
         return tape
 
-    def _chosen(self, test: ast.expr, then: ast.expr, otherwise: ast.expr) -> int:
-        tape = self.registers.new()
+    def _select(self, test: ast.expr, then: ast.expr, otherwise: ast.expr) -> int:
+        tape = self.registers.allocate()
 
         def take(node: ast.expr) -> None:
             value, temporary = self._value(node)
             self.registers.copy(tape, value)
             self._drop(value, temporary)
 
-        self._either(test, lambda: take(then), lambda: take(otherwise))
+        self._if(test, lambda: take(then), lambda: take(otherwise))
         return tape
 
     def _only(self, tapes: list[int], which: int) -> int:
@@ -383,27 +383,27 @@ class _Call:
             self._drop(tape, number != which)
         return tapes[which]
 
-    def _known(self, node: ast.expr) -> Any:
+    def _constant(self, node: ast.expr) -> Any:
         """Return the compile-time value of an expression: a constant, a function, an object."""
         match node:
             case ast.Constant(value):
                 return value
             case ast.Name(name) if name in self.names:
                 return self.names[name]
-            case ast.Name(name) if name in around(self.function):
-                return around(self.function)[name]
+            case ast.Name(name) if name in global_names(self.function):
+                return global_names(self.function)[name]
             case ast.Attribute(inner, name):
-                return getattr(self._known(inner), name)
-        raise self._wrong(node)
+                return getattr(self._constant(inner), name)
+        raise self._unsupported(node)
 
     def _call(self, node: ast.Call) -> list[int]:
         match node.func:
-            case ast.Attribute(ast.Name(name), action) if self.names.get(name) is TAPES:
+            case ast.Attribute(ast.Name(name), action) if self.names.get(name) is TAPES_PLACEHOLDER:
                 return self._on_tapes(action, node)
-        return self._written_out(self._known(node.func), node.args)
+        return self._inline_call(self._constant(node.func), node.args)
 
-    def _written_out(self, function: Callable[..., Any], nodes: list[ast.expr]) -> list[int]:
-        arguments: list[Bound] = []
+    def _inline_call(self, function: Callable[..., Any], nodes: list[ast.expr]) -> list[int]:
+        arguments: list[BoundValue] = []
         temporaries = []
         for node in nodes:
             if isinstance(node, ast.Name) and not isinstance(self.names.get(node.id, 0), (_Tape, int)):
@@ -412,7 +412,7 @@ class _Call:
             tape, temporary = self._value(node)
             arguments.append(_Tape(tape))
             temporaries += [tape] if temporary else []
-        results = _Call(self.registers, unwrap(function), arguments, self.depth + 1).done()
+        results = _Call(self.registers, unwrap(function), arguments, self.depth + 1).inline()
         for tape in temporaries:
             self.registers.release(tape)
         return results
@@ -420,19 +420,19 @@ class _Call:
     def _on_tapes(self, action: str, node: ast.Call) -> list[int]:
         """Compile an operation on the input or output tape."""
         if action in ("unary", "binary"):
-            tape = self.registers.new()
+            tape = self.registers.allocate()
             getattr(self.registers, f"read_{action}")(tape)
             return [tape]
         for number, part in enumerate(node.args):
             if number and action == "line":
-                self.registers.say(" ")
+                self.registers.emit_text(" ")
             match part:
                 case ast.Constant(str(text)):
-                    self.registers.say(text)
+                    self.registers.emit_text(text)
                 case _:
                     tape, temporary = self._value(part)
-                    self.registers.print(tape)
+                    self.registers.emit_number(tape)
                     self._drop(tape, temporary)
         if action == "line":
-            self.registers.say("\n")
+            self.registers.emit_text("\n")
         return []

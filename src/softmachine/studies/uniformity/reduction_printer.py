@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from softmachine.languages.circuit import GateKind
-from softmachine.languages.family import Family
-from softmachine.languages.family.family import INPUT, LENGTH, Indexed, Rule
+from softmachine.languages.family import CircuitFamily
+from softmachine.languages.family.family import INPUT_NAME, LENGTH_NAME, IndexedWire, Rule
 from softmachine.studies.uniformity import evaluator_printer, threshold_printer
 from softmachine.studies.uniformity.circuit_binary_printer import address_bits
-from softmachine.studies.uniformity.circuit_families import CALLED, code, local, looped
-from softmachine.studies.uniformity.python_to_machine import Written
-from softmachine.studies.uniformity.stdlib import Tapes, bit, power, power_of_two
-from softmachine.studies.uniformity.weight_printer import identity, signed_bits
+from softmachine.studies.uniformity.circuit_families import SUBROUTINES, generate_code, generate_loops, local_name
+from softmachine.studies.uniformity.python_to_machine import GeneratedProgram
+from softmachine.studies.uniformity.stdlib import TapeIO, get_bit, power, power_of_two
+from softmachine.studies.uniformity.weight_printer import print_identity, print_signed_bits
 
-ZERO, ONE, AND, OR, NOT, THR, AT_LEAST, ARGUMENT, OF, GIVEN, PADDING = range(11)
+ZERO, ONE, AND, OR, NOT, THR, AT_LEAST, ARGUMENT_NUMBER, GATE_NUMBER, INPUT_TOKEN, PADDING = range(11)
 """The tokens, and the kinds of positions without a token of ⟨C_n⟩."""
 _TOKENS = {GateKind.AND: AND, GateKind.OR: OR, GateKind.NOT: NOT, GateKind.THR: THR}
 
@@ -32,130 +32,130 @@ class Reduction(Protocol):
 
     exponent: int
     """The exponent d of the depth O(log^d n)."""
-    counts: int
+    has_thresholds: int
     """1 if gates have thresholds."""
 
-    def sizes(self, n: int) -> tuple[int, int]:
+    def count_gates(self, n: int) -> tuple[int, int]:
         """Return the number of gates and of arguments of C_n."""
         ...
 
-    def deepest(self, n: int) -> int:
+    def max_depth(self, n: int) -> int:
         """Return an upper bound of the depth of C_n."""
         ...
 
-    def standing(self, n: int, bits: int, i: int) -> tuple[int, int, int]:
+    def locate_token(self, n: int, bits: int, i: int) -> tuple[int, int, int]:
         """Return the token at position i, or for a bit of a number its marker, the number and the offset."""
         ...
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleReduction:
     """Reduction of a family given by rules. Its programs are generated from the rules."""
 
     exponent: int
-    counts: int
-    sizes: Written
-    deepest: Written
-    standing: Written
+    has_thresholds: int
+    count_gates: GeneratedProgram
+    max_depth: GeneratedProgram
+    locate_token: GeneratedProgram
 
 
-def reduction(family: Family) -> Rules | None:
+def reduce_family(family: CircuitFamily) -> RuleReduction | None:
     """Generate the programs of a family; None if it does not bound the depth of its circuits."""
-    if family.deepest is None:
+    if family.max_depth is None:
         return None
-    n = local(LENGTH)
-    counts = int(family.counts)
-    return Rules(
+    n = local_name(LENGTH_NAME)
+    counts = int(family.has_threshold_gates)
+    return RuleReduction(
         family.exponent,
         counts,
-        Written(_sizes(family), CALLED, (n,)),
-        Written(f"return {code(family.deepest)}", CALLED, (n,)),
-        Written(_standing(family, counts), CALLED, (n, "bits", "i")),
+        GeneratedProgram(_generate_count(family), SUBROUTINES, (n,)),
+        GeneratedProgram(f"return {generate_code(family.max_depth)}", SUBROUTINES, (n,)),
+        GeneratedProgram(_generate_locate(family, counts), SUBROUTINES, (n, "bits", "i")),
     )
 
 
-def _sizes(family: Family) -> str:
+def _generate_count(family: CircuitFamily) -> str:
     lines = ["gates = 0", "arguments = 0"]
     for rule in family.rules:
         body = ["gates += 1"]
         for argument in rule.arguments:
-            body += looped(argument.ranges, argument.conditions, ["arguments += 1"])
-        lines += looped(rule.ranges, rule.conditions, body)
+            body += generate_loops(argument.ranges, argument.conditions, ["arguments += 1"])
+        lines += generate_loops(rule.ranges, rule.conditions, body)
     return "\n".join([*lines, "return gates, arguments"])
 
 
-def _standing(family: Family, counts: int) -> str:
+def _generate_locate(family: CircuitFamily, counts: int) -> str:
     """Generate the program that finds the token at position i, and inside a number the number and the offset."""
-    n = local(LENGTH)
-    wires = {INPUT: 1} | {wire: 2 + k for k, wire in enumerate(sorted({rule.wire.name for rule in family.rules}))}
+    n = local_name(LENGTH_NAME)
+    wires = {INPUT_NAME: 1} | {wire: 2 + k for k, wire in enumerate(sorted({rule.wire.name for rule in family.rules}))}
     arity = max(len(part.indices) for rule in family.rules for part in (rule.wire, *rule.arguments))
-    lines = [f"token = {GIVEN} if i < {n} else {PADDING}", "number = 0", "offset = 0", "wanted = 0"]
+    lines = [f"token = {INPUT_TOKEN} if i < {n} else {PADDING}", "number = 0", "offset = 0", "wanted = 0"]
     lines += [f"index_{k} = 0" for k in range(arity)]
     lines += [f"here = {n}", f"gate = {n}"]
     for rule in family.rules:
-        lines += looped(rule.ranges, rule.conditions, _tokens(rule, wires, counts))
+        lines += generate_loops(rule.ranges, rule.conditions, _generate_tokens(rule, wires, counts))
     again = ["number = index_0", f"gate = {n}"]
     for rule in family.rules:
-        same = " and ".join([f"wanted == {wires[rule.wire.name]}", *_same(rule.wire)])
-        again += looped(rule.ranges, rule.conditions, [f"if {same}:", "    number = gate", "gate += 1"])
+        same = " and ".join([f"wanted == {wires[rule.wire.name]}", *_compare_indices(rule.wire)])
+        again += generate_loops(rule.ranges, rule.conditions, [f"if {same}:", "    number = gate", "gate += 1"])
     lines += ["if wanted > 0:", *(f"    {line}" for line in again)]
     return "\n".join([*lines, "return token, number, offset"])
 
 
-def _same(wire: Indexed) -> list[str]:
-    return [f"{code(index)} == index_{k}" for k, index in enumerate(wire.indices)]
+def _compare_indices(wire: IndexedWire) -> list[str]:
+    return [f"{generate_code(index)} == index_{k}" for k, index in enumerate(wire.indices)]
 
 
-def _tokens(rule: Rule, wires: dict[str, int], counts: int) -> list[str]:
+def _generate_tokens(rule: Rule, wires: dict[str, int], counts: int) -> list[str]:
     """Generate code that counts the tokens of a gate: its type, its threshold, and two numbers per argument."""
     lines = ["if i == here:", f"    token = {_TOKENS[rule.kind]}", "here += 1"]
     if counts:
-        lines += _number(AT_LEAST, _asked(rule))
+        lines += _generate_number(AT_LEAST, _generate_threshold(rule))
     for argument in rule.arguments:
         seen = [f"wanted = {wires[argument.name]}"]
-        seen += [f"index_{k} = {code(index)}" for k, index in enumerate(argument.indices)]
-        both = _number(ARGUMENT, seen) + _number(OF, ["number = gate"])
-        lines += looped(argument.ranges, argument.conditions, both)
+        seen += [f"index_{k} = {generate_code(index)}" for k, index in enumerate(argument.indices)]
+        both = _generate_number(ARGUMENT_NUMBER, seen) + _generate_number(GATE_NUMBER, ["number = gate"])
+        lines += generate_loops(argument.ranges, argument.conditions, both)
     return [*lines, "gate += 1"]
 
 
-def _number(mark: int, seen: list[str]) -> list[str]:
+def _generate_number(mark: int, seen: list[str]) -> list[str]:
     """Generate code that counts a marker and the bits of a number, and runs ``seen`` if position i is one of them."""
     body = [f"token = {mark}", "offset = i - here", *seen]
     return ["if i >= here and i <= here + bits:", *(f"    {line}" for line in body), "here += bits + 1"]
 
 
-def _asked(rule: Rule) -> list[str]:
+def _generate_threshold(rule: Rule) -> list[str]:
     """Generate code that computes the threshold of a gate: given for THR, the fan-in for AND, otherwise 1."""
-    if rule.at_least is not None:
-        return [f"number = {code(rule.at_least)}"]
+    if rule.threshold is not None:
+        return [f"number = {generate_code(rule.threshold)}"]
     if rule.kind is not GateKind.AND:
         return ["number = 1"]
     lines = ["number = 0"]
     for argument in rule.arguments:
-        lines += looped(argument.ranges, argument.conditions, ["number += 1"])
+        lines += generate_loops(argument.ranges, argument.conditions, ["number += 1"])
     return lines
 
 
-def positions(family: Reduction, n: int) -> int:
+def count_positions(family: Reduction, n: int) -> int:
     """Return a T such that (w, ⟨C_n⟩) fits and ⌈log₂ T⌉^d iterations suffice (Lemma C.2 of Svete et al. 2026)."""
-    gates, arguments = family.sizes(n)
-    found = fitting(n, n, gates, arguments, family.counts)
-    while power(address_bits(found), family.exponent) < family.deepest(n):
-        found = fitting(power_of_two(address_bits(found)) + 1, n, gates, arguments, family.counts)
+    gates, arguments = family.count_gates(n)
+    found = find_fitting_length(n, n, gates, arguments, family.has_thresholds)
+    while power(address_bits(found), family.exponent) < family.max_depth(n):
+        found = find_fitting_length(power_of_two(address_bits(found)) + 1, n, gates, arguments, family.has_thresholds)
     return found
 
 
-def fitting(found: int, n: int, gates: int, arguments: int, counts: int) -> int:
+def find_fitting_length(found: int, n: int, gates: int, arguments: int, counts: int) -> int:
     """Return the smallest length, at least ``found``, that the gates and arguments fit in."""
-    needed = tokens(address_bits(found), n, gates, arguments, counts)
+    needed = count_tokens(address_bits(found), n, gates, arguments, counts)
     while needed > found:
         found = needed
-        needed = tokens(address_bits(found), n, gates, arguments, counts)
+        needed = count_tokens(address_bits(found), n, gates, arguments, counts)
     return found
 
 
-def tokens(p: int, n: int, gates: int, arguments: int, counts: int) -> int:
+def count_tokens(p: int, n: int, gates: int, arguments: int, counts: int) -> int:
     """Return the number of tokens of the inputs, gates and arguments, with numbers of p bits."""
     more = gates * (p + 1) if counts == 1 else 0
     return n + gates + more + arguments * (2 * p + 2)
@@ -163,76 +163,76 @@ def tokens(p: int, n: int, gates: int, arguments: int, counts: int) -> int:
 
 def token_at(family: Reduction, n: int, p: int, i: int) -> int:
     """Return the token at position i."""
-    found, number, offset = family.standing(n, p, i)
+    found, number, offset = family.locate_token(n, p, i)
     if offset > 0:
-        found = bit(number, p - offset)
+        found = get_bit(number, p - offset)
     return found
 
 
-def weights(tape: Tapes, family: Reduction) -> None:
+def print_weights(tape: TapeIO, family: Reduction) -> None:
     """Print the weights for n letters in constant precision, from 1ⁿ (M₁; Theorem 5.1 (a) of Svete et al. 2026)."""
     n = tape.unary()
-    p = address_bits(positions(family, n))
-    tape.line("width", evaluator_printer.wires(p) + 6)
+    p = address_bits(count_positions(family, n))
+    tape.line("width", evaluator_printer.wires_offset(p) + 6)
     tape.line("tokens", "11")
     tape.line("embedding", "1", "0", "1")
-    tape.line("embedding", "1", evaluator_printer.wires(p), "1")
+    tape.line("embedding", "1", evaluator_printer.wires_offset(p), "1")
     tape.line("features", 5 * p + 11)
-    identity(tape, 0, 3 * p, 1)
+    print_identity(tape, 0, 3 * p, 1)
     flag = 3 * p
-    tape.line("positions", flag, evaluator_printer.marks(p), "1")
-    tape.line("positions", flag + 1, evaluator_printer.marks(p) + 2, "1")
-    tape.line("positions", flag + 2, evaluator_printer.ones(p), "1")
-    tape.line("positions", flag + 3, evaluator_printer.gates(p), "1")
-    negative(tape, flag + 3, evaluator_printer.seeks(p), p)
-    negative(tape, flag + 3, evaluator_printer.sources(p) + 2 * p, 2 * p)
-    tape.line("positions", flag + 4, evaluator_printer.gates(p) + 1, "1")
-    tape.line("positions", flag + 5, evaluator_printer.gates(p) + 2, "1")
-    negative(tape, flag + 5, evaluator_printer.seeks(p), p)
-    negative(tape, flag + 5, evaluator_printer.targets(p) + 2 * p, p)
-    negative(tape, flag + 5, evaluator_printer.sources(p) + 2 * p, p)
-    negative(tape, flag + 6, evaluator_printer.seeks(p), p)
-    negative(tape, flag + 6, evaluator_printer.sources(p) + 2 * p, p)
-    identity(tape, flag + 7, 2, evaluator_printer.seeks(p) + p)
-    identity(tape, flag + 9, p, evaluator_printer.targets(p))
-    identity(tape, flag + 9 + p, p, evaluator_printer.sources(p))
-    identity(tape, flag + 9 + 2 * p, 2, evaluator_printer.wires(p) + 4)
-    evaluator_printer.layers(tape, p, power(p, family.exponent))
+    tape.line("positions", flag, evaluator_printer.marks_offset(p), "1")
+    tape.line("positions", flag + 1, evaluator_printer.marks_offset(p) + 2, "1")
+    tape.line("positions", flag + 2, evaluator_printer.ones_offset(p), "1")
+    tape.line("positions", flag + 3, evaluator_printer.gates_offset(p), "1")
+    print_negative_features(tape, flag + 3, evaluator_printer.queries_offset(p), p)
+    print_negative_features(tape, flag + 3, evaluator_printer.sources_offset(p) + 2 * p, 2 * p)
+    tape.line("positions", flag + 4, evaluator_printer.gates_offset(p) + 1, "1")
+    tape.line("positions", flag + 5, evaluator_printer.gates_offset(p) + 2, "1")
+    print_negative_features(tape, flag + 5, evaluator_printer.queries_offset(p), p)
+    print_negative_features(tape, flag + 5, evaluator_printer.targets_offset(p) + 2 * p, p)
+    print_negative_features(tape, flag + 5, evaluator_printer.sources_offset(p) + 2 * p, p)
+    print_negative_features(tape, flag + 6, evaluator_printer.queries_offset(p), p)
+    print_negative_features(tape, flag + 6, evaluator_printer.sources_offset(p) + 2 * p, p)
+    print_identity(tape, flag + 7, 2, evaluator_printer.queries_offset(p) + p)
+    print_identity(tape, flag + 9, p, evaluator_printer.targets_offset(p))
+    print_identity(tape, flag + 9 + p, p, evaluator_printer.sources_offset(p))
+    print_identity(tape, flag + 9 + 2 * p, 2, evaluator_printer.wires_offset(p) + 4)
+    evaluator_printer.print_layers(tape, p, power(p, family.exponent))
 
 
-def negative(tape: Tapes, feature: int, first: int, count: int) -> None:
+def print_negative_features(tape: TapeIO, feature: int, first: int, count: int) -> None:
     """Print the weights that subtract a feature from ``count`` coordinates."""
     for k in range(count):
         tape.line("positions", feature, first + k, "-1")
 
 
-def features(tape: Tapes, family: Reduction) -> None:
+def print_features(tape: TapeIO, family: Reduction) -> None:
     """Print the features of position i in constant precision, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
-    length = positions(family, n)
+    length = count_positions(family, n)
     p = address_bits(length)
     token = token_at(family, n, p, i)
-    evaluator_printer.near(tape, length, p, i)
-    tape.line(1 if token in (ARGUMENT, OF) else 0)
+    evaluator_printer.print_positions(tape, length, p, i)
+    tape.line(1 if token in (ARGUMENT_NUMBER, GATE_NUMBER) else 0)
     tape.line(1 if token in (ZERO, ONE) else 0)
     tape.line(1 if token == ONE else 0)
     tape.line(1 if token in (AND, OR, NOT) else 0)
-    tape.line(1 if token == GIVEN else 0)
-    tape.line(1 if token == ARGUMENT else 0)
-    tape.line(1 if token in (ZERO, ONE, OF, PADDING) else 0)
+    tape.line(1 if token == INPUT_TOKEN else 0)
+    tape.line(1 if token == ARGUMENT_NUMBER else 0)
+    tape.line(1 if token in (ZERO, ONE, GATE_NUMBER, PADDING) else 0)
     tape.line(1 if token == OR else 0)
     tape.line(1 if token in (AND, NOT) else 0)
-    signed_bits(tape, evaluator_printer.clipped(i + 2 * p + 1, length), p)
-    signed_bits(tape, evaluator_printer.clipped(i + p, length), p)
+    print_signed_bits(tape, evaluator_printer.clip_position(i + 2 * p + 1, length), p)
+    print_signed_bits(tape, evaluator_printer.clip_position(i + p, length), p)
     tape.line(1 if token in (AND, OR) else 0)
     tape.line(1 if token == NOT else 0)
 
 
-def counting_weights(tape: Tapes, family: Reduction) -> None:
+def print_counting_weights(tape: TapeIO, family: Reduction) -> None:
     """Print the weights for n letters in constant width, from 1ⁿ (M₁; Theorem 5.1 (b) of Svete et al. 2026)."""
     n = tape.unary()
-    p = address_bits(positions(family, n))
+    p = address_bits(count_positions(family, n))
     nowhere = power_of_two(p + p)
     tape.line("width", "100001")
     tape.line("tokens", "11")
@@ -244,8 +244,8 @@ def counting_weights(tape: Tapes, family: Reduction) -> None:
         if token == 1:
             tape.line("embedding", token, "11000", "1")
     tape.line("features", "1110")
-    identity(tape, 0, 4, 1)
-    identity(tape, 4, 2, 7)
+    print_identity(tape, 0, 4, 1)
+    print_identity(tape, 4, 2, 7)
     tape.line("positions", "110", "1010", "1")
     tape.put("positions 110 10001 -", nowhere, "\n")
     tape.put("positions 110 10111 -", nowhere, "\n")
@@ -257,25 +257,25 @@ def counting_weights(tape: Tapes, family: Reduction) -> None:
     tape.line("positions", "1010", "10101", "1")
     tape.put("positions 1010 10111 -", nowhere, "\n")
     tape.line("positions", "1011", "11011", "1")
-    identity(tape, 12, 2, 31)
-    threshold_printer.layers(tape, p, power(p, family.exponent))
+    print_identity(tape, 12, 2, 31)
+    threshold_printer.print_layers(tape, p, power(p, family.exponent))
 
 
-def counting_features(tape: Tapes, family: Reduction) -> None:
+def print_counting_features(tape: TapeIO, family: Reduction) -> None:
     """Print the features of position i in constant width, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
-    length = positions(family, n)
+    length = count_positions(family, n)
     p = address_bits(length)
     token = token_at(family, n, p, i)
-    threshold_printer.near(tape, length, p, i)
+    threshold_printer.print_positions(tape, length, p, i)
     tape.line(1 if token == ONE else 0)
     tape.line(1 if token in (ZERO, ONE) else 0)
     tape.line(1 if token in (AND, OR, NOT, THR) else 0)
-    tape.line(evaluator_printer.clipped(i + 2 * p + 1, length))
-    tape.line(1 if token == ARGUMENT else 0)
-    tape.line(evaluator_printer.clipped(i + p, length))
-    tape.line(1 if token == GIVEN else 0)
-    tape.line(evaluator_printer.clipped(i + p + 1, length))
+    tape.line(evaluator_printer.clip_position(i + 2 * p + 1, length))
+    tape.line(1 if token == ARGUMENT_NUMBER else 0)
+    tape.line(evaluator_printer.clip_position(i + p, length))
+    tape.line(1 if token == INPUT_TOKEN else 0)
+    tape.line(evaluator_printer.clip_position(i + p + 1, length))
     tape.line(1 if token in (AND, OR, THR) else 0)
     tape.line(1 if token == NOT else 0)

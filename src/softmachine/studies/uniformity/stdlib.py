@@ -2,11 +2,11 @@
 
 Programming interface of machines: a subset of Python in which every variable is a natural number.
 
-A program is an ordinary function. It can be typed and run as Python (:class:`Paper`), and is compiled to a machine
-(:mod:`softmachine.studies.uniformity.python_to_machine`) with one work tape per live variable. Supported are ``=``, ``+=``,
-``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``, comparisons, ``and``, ``or``,
-``not``, calls of other such functions, and one ``return`` at the end. There is no recursion, no list and no other value
-larger than a number, so all memory is explicit and can be counted.
+A program is an ordinary function. It can be typed and run as Python (:class:`PythonTapes`), and is compiled to a
+machine (:mod:`softmachine.studies.uniformity.python_to_machine`) with one work tape per live variable. Supported are
+``=``, ``+=``, ``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``, comparisons,
+``and``, ``or``, ``not``, calls of other such functions, and one ``return`` at the end. There is no recursion, no list
+and no other value larger than a number, so all memory is explicit and can be counted.
 
 Printer of table-lookup circuits: a function on O(log n) bits is a circuit of depth 3 (Lemma B.1).
 
@@ -24,7 +24,7 @@ from typing import Protocol
 from softmachine.languages.circuit import Circuit, Gate, GateKind
 
 
-def times(a: int, b: int) -> int:
+def multiply(a: int, b: int) -> int:
     """Multiply by shift and add."""
     total = 0
     while b > 0:
@@ -35,7 +35,7 @@ def times(a: int, b: int) -> int:
     return total
 
 
-def divided(a: int, b: int) -> tuple[int, int]:
+def divide(a: int, b: int) -> tuple[int, int]:
     """Return quotient and remainder, by long division."""
     quotient = 0
     place = 1
@@ -52,7 +52,7 @@ def divided(a: int, b: int) -> tuple[int, int]:
     return quotient, a
 
 
-def length(x: int) -> int:
+def bit_length(x: int) -> int:
     """Return the number of bits of x: ⌈log₂(x + 1)⌉."""
     bits = 0
     while x > 0:
@@ -79,19 +79,19 @@ def power(base: int, exponent: int) -> int:
     return found
 
 
-def logarithm(x: int) -> int:
+def ceil_log2(x: int) -> int:
     """Return ⌈log₂ x⌉, and 0 for 0."""
     if x > 0:
         x -= 1
-    return length(x)
+    return bit_length(x)
 
 
-def less(a: int, b: int) -> int:
+def monus(a: int, b: int) -> int:
     """Return the difference, truncated at 0 (monus)."""
     return a - b if a > b else 0
 
 
-def bit(x: int, k: int) -> int:
+def get_bit(x: int, k: int) -> int:
     """Return bit k of a number."""
     while k > 0:
         x //= 2
@@ -99,7 +99,7 @@ def bit(x: int, k: int) -> int:
     return 1 if x % 2 == 1 else 0
 
 
-def common_divisor(a: int, b: int) -> int:
+def gcd(a: int, b: int) -> int:
     """Return the greatest common divisor."""
     while b > 0:
         rest = a % b
@@ -108,7 +108,7 @@ def common_divisor(a: int, b: int) -> int:
     return a
 
 
-def root(x: int) -> int:
+def isqrt(x: int) -> int:
     """Return ⌊√x⌋, bit by bit: a bit is kept if the square does not exceed x."""
     place = 1
     while place <= x:
@@ -126,12 +126,12 @@ def root(x: int) -> int:
     return found
 
 
-Part = int | str
+Printable = int | str
 """A printable value: a number, in binary, or a text."""
 Program = Callable[..., None]
 
 
-class Tapes(Protocol):
+class TapeIO(Protocol):
     """Input and output tapes of a program."""
 
     def unary(self) -> int:
@@ -142,16 +142,16 @@ class Tapes(Protocol):
         """Read a number in binary from the input tape."""
         ...
 
-    def put(self, *parts: Part) -> None:
+    def put(self, *parts: Printable) -> None:
         """Print numbers and texts without separators."""
         ...
 
-    def line(self, *parts: Part) -> None:
+    def line(self, *parts: Printable) -> None:
         """Print a line: numbers and texts separated by spaces."""
         ...
 
 
-class Paper:
+class PythonTapes:
     """Tapes for running a program as Python: the reference for the compiled machine.
 
     Args:
@@ -172,25 +172,25 @@ class Paper:
         """Read a number in binary from the input tape."""
         return self._binary.pop(0)
 
-    def put(self, *parts: Part) -> None:
+    def put(self, *parts: Printable) -> None:
         """Print numbers and texts without separators."""
         self.text += "".join(part if isinstance(part, str) else f"{part:b}" for part in parts)
 
-    def line(self, *parts: Part) -> None:
+    def line(self, *parts: Printable) -> None:
         """Print a line: numbers and texts separated by spaces."""
         for number, part in enumerate(parts):
             self.put(*([" "] if number else []), part)
         self.put("\n")
 
 
-def run(program: Program, given: Iterable[object], number: int, *more: int) -> str:
+def run_in_python(program: Program, given: Iterable[object], number: int, *more: int) -> str:
     """Run a program as Python and return its output; ``given`` are its other arguments, such as a circuit family."""
-    paper = Paper(number, *more)
+    paper = PythonTapes(number, *more)
     program(paper, *given)
     return paper.text
 
 
-class Function(Protocol):
+class BitFunction(Protocol):
     """A function on bits, as programs: linear space in its argument is logarithmic space in n."""
 
     def bits(self, n: int) -> int:
@@ -212,12 +212,12 @@ class Square:
     @staticmethod
     def bits(n: int) -> int:
         """The bits of n."""
-        return length(n)
+        return bit_length(n)
 
     @staticmethod
     def outputs(n: int) -> int:
         """Twice as many."""
-        return 2 * length(n)
+        return 2 * bit_length(n)
 
     @staticmethod
     def value(x: int) -> int:
@@ -231,20 +231,20 @@ class Root:
     @staticmethod
     def bits(n: int) -> int:
         """The bits of n."""
-        return length(n)
+        return bit_length(n)
 
     @staticmethod
     def outputs(n: int) -> int:
         """Half as many, rounded up."""
-        return (length(n) + 1) // 2
+        return (bit_length(n) + 1) // 2
 
     @staticmethod
     def value(x: int) -> int:
         """⌊√x⌋."""
-        return root(x)
+        return isqrt(x)
 
 
-def table(tape: Tapes, function: Function) -> None:
+def print_table(tape: TapeIO, function: BitFunction) -> None:
     """Print the circuit gate by gate: the kind, and the numbers of the arguments.
 
     Wires: the inputs, the lowest bit first; their negations; an AND for each argument; an OR for each bit of the value.
@@ -257,17 +257,17 @@ def table(tape: Tapes, function: Function) -> None:
     for x in range(arguments):
         tape.put("AND")
         for j in range(k):
-            tape.put(" ", j if bit(x, j) == 1 else k + j)
+            tape.put(" ", j if get_bit(x, j) == 1 else k + j)
         tape.put("\n")
     for j in range(function.outputs(n)):
         tape.put("OR")
         for x in range(arguments):
-            if bit(function.value(x), j) == 1:
+            if get_bit(function.value(x), j) == 1:
                 tape.put(" ", k + k + x)
         tape.put("\n")
 
 
-def read(name: str, inputs: int, outputs: int, text: str) -> Circuit:
+def parse_circuit(name: str, inputs: int, outputs: int, text: str) -> Circuit:
     """Parse a printed circuit; an empty OR is the constant 0."""
     names = [f"x{k}" for k in range(inputs)]
     gates = []

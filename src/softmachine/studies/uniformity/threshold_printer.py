@@ -12,13 +12,13 @@ members; i + p, the number there, the source; a flag of inputs, number and squar
 
 from __future__ import annotations
 
-from softmachine.studies.uniformity.circuit_binary_printer import address_bits, changes, clears
-from softmachine.studies.uniformity.evaluator_printer import clipped
-from softmachine.studies.uniformity.stdlib import Tapes, power, power_of_two
-from softmachine.studies.uniformity.weight_printer import identity, settles, yes_or_no
+from softmachine.studies.uniformity.circuit_binary_printer import address_bits, print_clear_outputs, print_value_change
+from softmachine.studies.uniformity.evaluator_printer import clip_position
+from softmachine.studies.uniformity.stdlib import TapeIO, power, power_of_two
+from softmachine.studies.uniformity.weight_printer import print_bit_outputs, print_identity, print_round_to_bit
 
 
-def weights(tape: Tapes, exponent: int) -> None:
+def print_weights(tape: TapeIO, exponent: int) -> None:
     """Print the weights of the evaluator for n tokens, with ⌈log₂ n⌉^exponent iterations, from 1ⁿ (machine M₁)."""
     n = tape.unary()
     p = address_bits(n)
@@ -26,16 +26,16 @@ def weights(tape: Tapes, exponent: int) -> None:
     tape.line("width", "100001")
     tape.line("tokens", "1100")
     for token in range(12):
-        embedded(tape, token, nowhere)
+        print_embedding(tape, token, nowhere)
     tape.line("features", "111")
-    identity(tape, 0, 4, 1)
+    print_identity(tape, 0, 4, 1)
     tape.line("positions", "100", "1100", "1")
     tape.line("positions", "101", "10010", "1")
     tape.line("positions", "110", "11011", "1")
-    layers(tape, p, power(p, exponent))
+    print_layers(tape, p, power(p, exponent))
 
 
-def embedded(tape: Tapes, token: int, nowhere: int) -> None:
+def print_embedding(tape: TapeIO, token: int, nowhere: int) -> None:
     """Print the embedding of a token: x=0, x=1, AND, OR, NOT, THR, ≥, &, #, 0, 1 or padding."""
     if token == 1:
         tape.line("embedding", token, "0", "1")
@@ -60,20 +60,20 @@ def embedded(tape: Tapes, token: int, nowhere: int) -> None:
         tape.line("embedding", token, "11000", "1")
 
 
-def layers(tape: Tapes, p: int, turns: int) -> None:
+def print_layers(tape: TapeIO, p: int, turns: int) -> None:
     """Print all layers, for numbers of p bits, and the outputs."""
     end = power_of_two(p)
     nowhere = end * end
     tape.line("block", "1")
     tape.line("layer")
     tape.line("units", "10")
-    kept(tape, 0, 2, 21, end)
-    kept(tape, 1, 3, 21, nowhere)
+    print_gated(tape, 0, 2, 21, end)
+    print_gated(tape, 1, 3, 21, nowhere)
     tape.line("second", "10110", "0", "1")
     tape.line("second", "10111", "1", "1")
     tape.line("block", p)
     tape.line("layer")
-    at(tape, 4, 5, 6)
+    print_fetch(tape, 4, 5, 6)
     tape.line("units", "101")
     tape.line("first", "0", "110", "10")
     tape.line("first", "0", "111", "1")
@@ -89,34 +89,34 @@ def layers(tape: Tapes, p: int, turns: int) -> None:
     tape.line("second", "110", "11", "-1")
     tape.line("second", "110", "100", "1")
     tape.line("block", "1")
-    fetches(tape, end, nowhere)
+    print_fetch_layers(tape, end, nowhere)
     tape.line("block", turns)
-    turn_of_gates(tape, 4 * end)
-    yes_or_no(tape, 24)
+    print_gate_iteration(tape, 4 * end)
+    print_bit_outputs(tape, 24)
 
 
-def kept(tape: Tapes, unit: int, number: int, where: int, end: int) -> None:
+def print_gated(tape: TapeIO, unit: int, number: int, where: int, end: int) -> None:
     """Print a hidden unit that keeps a number where a bit, at a larger coordinate, is 1."""
     tape.line("first", unit, number, "1")
     tape.line("first", unit, where, end)
     tape.put("first+ ", unit, " -", end, "\n")
 
 
-def kept_by(tape: Tapes, unit: int, where: int, number: int, end: int) -> None:
+def print_gated_swapped(tape: TapeIO, unit: int, where: int, number: int, end: int) -> None:
     """Print a hidden unit that keeps a number where a bit, at a smaller coordinate, is 1."""
     tape.line("first", unit, where, end)
     tape.line("first", unit, number, "1")
     tape.put("first+ ", unit, " -", end, "\n")
 
 
-def at(tape: Tapes, address: int, value: int, into: int) -> None:
+def print_fetch(tape: TapeIO, address: int, value: int, into: int) -> None:
     """Print a head that fetches a number from the position given by an address: 2ak - k² is largest at k = a."""
-    sought(tape, address, 2, 3)
+    print_address_head(tape, address, 2, 3)
     tape.line("value", "0", value, "1")
     tape.line("output", into, "0", "1")
 
 
-def sought(tape: Tapes, address: int, number: int, square: int) -> None:
+def print_address_head(tape: TapeIO, address: int, number: int, square: int) -> None:
     """Print a head that attends to the position whose number equals an address."""
     tape.line("head all j average-hard")
     tape.line("query", "0", address, "10")
@@ -125,18 +125,18 @@ def sought(tape: Tapes, address: int, number: int, square: int) -> None:
     tape.line("key", "1", square, "1")
 
 
-def fetches(tape: Tapes, end: int, nowhere: int) -> None:
+def print_fetch_layers(tape: TapeIO, end: int, nowhere: int) -> None:
     """Print two layers that fetch numbers from fixed distances ahead, and their squares."""
     tape.line("layer")
-    at(tape, 1, 5, 9)
-    at(tape, 12, 5, 13)
-    at(tape, 18, 5, 19)
-    at(tape, 27, 5, 28)
+    print_fetch(tape, 1, 5, 9)
+    print_fetch(tape, 12, 5, 13)
+    print_fetch(tape, 18, 5, 19)
+    print_fetch(tape, 27, 5, 28)
     tape.line("units", "100")
-    kept(tape, 0, 9, 10, end)
-    kept(tape, 1, 13, 14, end)
-    kept_by(tape, 2, 14, 19, end)
-    kept_by(tape, 3, 10, 28, end)
+    print_gated(tape, 0, 9, 10, end)
+    print_gated(tape, 1, 13, 14, end)
+    print_gated_swapped(tape, 2, 14, 19, end)
+    print_gated_swapped(tape, 3, 10, 28, end)
     tape.line("second", "1011", "0", "1")
     tape.line("second", "1111", "0", "1")
     tape.line("second", "1111", "1", "1")
@@ -144,42 +144,42 @@ def fetches(tape: Tapes, end: int, nowhere: int) -> None:
     tape.line("second", "10110", "0", "1")
     tape.line("second", "11101", "11", "-1")
     tape.line("layer")
-    at(tape, 15, 3, 16)
+    print_fetch(tape, 15, 3, 16)
     tape.line("units", "10")
-    kept_by(tape, 0, 10, 16, nowhere)
-    kept_by(tape, 1, 14, 16, nowhere)
+    print_gated_swapped(tape, 0, 10, 16, nowhere)
+    print_gated_swapped(tape, 1, 14, 16, nowhere)
     tape.line("second", "10001", "0", "1")
     tape.line("second", "10001", "1", "1")
     tape.line("second", "10111", "0", "1")
 
 
-def turn_of_gates(tape: Tapes, steepness: int) -> None:
+def print_gate_iteration(tape: TapeIO, steepness: int) -> None:
     """Print two layers: arguments fetch the bits of wires, and gates compare their mean with the threshold."""
     tape.line("layer")
-    sought(tape, 20, 22, 23)
+    print_address_head(tape, 20, 22, 23)
     tape.line("value", "0", "11000", "1")
     tape.line("output", "11001", "0", "1")
     tape.line("units", "10")
-    settles(tape, 0, 14, 25)
+    print_round_to_bit(tape, 0, 14, 25)
     tape.line("second", "11010", "0", "10")
     tape.line("second", "11010", "1", "-10")
     tape.line("layer")
-    sought(tape, 11, 15, 17)
+    print_address_head(tape, 11, 15, 17)
     tape.line("value", "0", "11010", "1")
     tape.line("value", "0", "11101", "1")
     tape.line("output", "11110", "0", "1")
     tape.line("units", "1100")
-    positive(tape, 0, 31, steepness)
-    positive(tape, 2, 32, steepness)
-    changes(tape, 24, 32, 25, 26, 30)
+    print_positive(tape, 0, 31, steepness)
+    print_positive(tape, 2, 32, steepness)
+    print_value_change(tape, 24, 32, 25, 26, 30)
     tape.line("second", "11000", "0", "1")
     tape.line("second", "11000", "1", "-1")
     tape.line("second", "11000", "10", "-1")
     tape.line("second", "11000", "11", "1")
-    clears(tape, 24, 25, 26, 30)
+    print_clear_outputs(tape, 24, 25, 26, 30)
 
 
-def positive(tape: Tapes, unit: int, where: int, steepness: int) -> None:
+def print_positive(tape: TapeIO, unit: int, where: int, steepness: int) -> None:
     """Print two hidden units that compute whether the balance is positive, where a bit is 1."""
     for k in range(2):
         tape.line("first", unit + k, "11110", steepness)
@@ -187,20 +187,20 @@ def positive(tape: Tapes, unit: int, where: int, steepness: int) -> None:
         tape.put("first+ ", unit + k, " -", steepness + steepness + k, "\n")
 
 
-def features(tape: Tapes, exponent: int) -> None:  # noqa: ARG001 - both programs have the same parameters
+def print_features(tape: TapeIO, exponent: int) -> None:  # noqa: ARG001 - both programs have the same parameters
     """Print the position features of position i, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
     p = address_bits(n)
-    near(tape, n, p, i)
-    tape.line(clipped(i + 2 * p + 1, n))
-    tape.line(clipped(i + p, n))
-    tape.line(clipped(i + p + 1, n))
+    print_positions(tape, n, p, i)
+    tape.line(clip_position(i + 2 * p + 1, n))
+    tape.line(clip_position(i + p, n))
+    tape.line(clip_position(i + p + 1, n))
 
 
-def near(tape: Tapes, n: int, p: int, i: int) -> None:
+def print_positions(tape: TapeIO, n: int, p: int, i: int) -> None:
     """Print the position i + 3p + 3, or the last one, i and its square, and the position before."""
-    tape.line(clipped(i + 3 * p + 3, n))
+    tape.line(clip_position(i + 3 * p + 3, n))
     tape.line(i)
     tape.line(i * i)
     tape.line(i - 1 if i > 0 else 0)

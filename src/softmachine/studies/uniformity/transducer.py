@@ -18,22 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.support.errors import SoftmachineError
-from softmachine.support.jit import machine_code
+from softmachine.support.jit import jit_compile
 
 BLANK, ZERO, ONE, END, SEPARATOR = range(5)
 """The symbols: blank, bits, the left end marker of a work tape, and the separator of inputs."""
-SHOWN = " 01>#"
-SYMBOLS = len(SHOWN)
+SYMBOL_TEXT = " 01>#"
+SYMBOLS = len(SYMBOL_TEXT)
 LEFT, STAY, RIGHT = -1, 0, 1
 HALT, STUCK = 0, 1
 """Final states: normal termination, and an undefined operation such as 2 - 3."""
 INPUT = 0
 """Index of the input tape; work tapes follow."""
-CELLS = 1 << 12
+MAX_CELLS = 1 << 12
 """Cells per work tape; a machine that needs more is stopped."""
-CHUNK = 1 << 24
+STEPS_PER_CALL = 1 << 24
 """Steps per compiled call; Ctrl-C is handled between calls."""
-PIECE = 1 << 16
+OUTPUT_BUFFER = 1 << 16
 """Size of the output buffer, in symbols."""
 
 
@@ -43,10 +43,10 @@ class Action(NamedTuple):
     write: int
     move: int
     next: int
-    say: str = ""
+    output: str = ""
 
 
-Rules = dict[int, Action]
+RuleTable = dict[int, Action]
 """Actions by the symbol under the head."""
 
 
@@ -62,37 +62,42 @@ class Transducer:
     """
 
     name: str
-    tapes: int
-    looks: tuple[int, ...]
-    rules: tuple[Rules, ...]
+    num_tapes: int
+    read_tapes: tuple[int, ...]
+    rules: tuple[RuleTable, ...]
 
     def __post_init__(self) -> None:
-        for state, (look, rules) in enumerate(zip(self.looks, self.rules, strict=True)):
+        for state, (look, rules) in enumerate(zip(self.read_tapes, self.rules, strict=True)):
             changed = any(action.write != symbol for symbol, action in rules.items())
             if look == INPUT and changed:
                 raise ValueError(f"state {state} writes on the input tape")
 
     @property
-    def states(self) -> int:
+    def num_states(self) -> int:
         """The number of states."""
-        return len(self.looks)
+        return len(self.read_tapes)
 
-    def run(self, given: str) -> Running:
+    def start(self, given: str) -> TransducerRun:
         """Start a run on an input of ones, bits and "#"."""
-        return Running(self, given)
+        return TransducerRun(self, given)
 
     @cached_property
     def table(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """The tape of each state; and for each state and symbol: write, move, next state and character."""
-        found = np.zeros((self.states, SYMBOLS, 4), np.int32)
+        found = np.zeros((self.num_states, SYMBOLS, 4), np.int32)
         found[:, :, 2] = STUCK
         for state, rules in enumerate(self.rules):
             for symbol, action in rules.items():
-                found[state, symbol] = (action.write, action.move, action.next, ord(action.say) if action.say else 0)
-        return np.array(self.looks, np.int32), found
+                found[state, symbol] = (
+                    action.write,
+                    action.move,
+                    action.next,
+                    ord(action.output) if action.output else 0,
+                )
+        return np.array(self.read_tapes, np.int32), found
 
 
-class Running:
+class TransducerRun:
     """Run of a transducer: its output in chunks, and the resources used so far.
 
     Args:
@@ -102,10 +107,10 @@ class Running:
 
     def __init__(self, machine: Transducer, given: str) -> None:
         self.machine = machine
-        self._tapes = np.zeros((1 + machine.tapes, max(CELLS, len(given) + 2)), np.uint8)
-        self._tapes[INPUT, : len(given)] = [SHOWN.index(symbol) for symbol in given]
-        self._heads = np.zeros(1 + machine.tapes, np.int64)
-        self._farthest = np.full(1 + machine.tapes, -1, np.int64)
+        self._tapes = np.zeros((1 + machine.num_tapes, max(MAX_CELLS, len(given) + 2)), np.uint8)
+        self._tapes[INPUT, : len(given)] = [SYMBOL_TEXT.index(symbol) for symbol in given]
+        self._heads = np.zeros(1 + machine.num_tapes, np.int64)
+        self._farthest = np.full(1 + machine.num_tapes, -1, np.int64)
         self._counts = np.array([2, 0, 0], np.int64)
 
     @property
@@ -116,9 +121,9 @@ class Running:
     @property
     def cells(self) -> int:
         """Number of visited cells of work tapes: the space used."""
-        return int(self._farthest[1:].sum()) + self.machine.tapes
+        return int(self._farthest[1:].sum()) + self.machine.num_tapes
 
-    def output(self) -> Iterator[str]:
+    def iterate_output(self) -> Iterator[str]:
         """Yield the output in chunks, until the machine halts.
 
         Raises:
@@ -127,28 +132,32 @@ class Running:
         # MERGED
 
         look, table = self.machine.table
-        piece = np.zeros(PIECE, np.uint8)
+        piece = np.zeros(OUTPUT_BUFFER, np.uint8)
         while self._counts[0] not in (HALT, STUCK):
             self._counts[2] = 0
-            far = go(look, table, self._tapes, self._heads, self._farthest, piece, self._counts, CHUNK)
+            far = run_machine(
+                look, table, self._tapes, self._heads, self._farthest, piece, self._counts, STEPS_PER_CALL
+            )
             if far:
-                raise SoftmachineError(f"the machine for {self.machine.name} needs more than {CELLS:,} cells of a tape")
+                raise SoftmachineError(
+                    f"the machine for {self.machine.name} needs more than {MAX_CELLS:,} cells of a tape"
+                )
             yield piece[: int(self._counts[2])].tobytes().decode("ascii")
         if self._counts[0] == STUCK:
             raise SoftmachineError(f"the machine for {self.machine.name} got stuck after {self.steps:,} steps")
 
-    def text(self) -> str:
+    def read_output(self) -> str:
         """Return the whole output."""
-        return "".join(self.output())
+        return "".join(self.iterate_output())
 
 
-def unary(number: int, *more: int) -> str:
+def encode_input(number: int, *more: int) -> str:
     """Encode an input: a number in unary, and others in binary."""
     return "#".join(["1" * number, *(f"{other:b}" if other else "0" for other in more)])
 
 
-@machine_code
-def go(
+@jit_compile
+def run_machine(
     look: NDArray[Any],
     table: NDArray[Any],
     tapes: NDArray[Any],

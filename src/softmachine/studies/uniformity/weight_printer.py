@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from softmachine.studies.uniformity.stdlib import Tapes, common_divisor
+from softmachine.studies.uniformity.stdlib import TapeIO, gcd
 from softmachine.support.errors import UsageError
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Matrix, Transformer
 
 
-def signed_bits(tape: Tapes, address: int, width: int) -> None:
+def print_signed_bits(tape: TapeIO, address: int, width: int) -> None:
     """Print an address as signed bits, the lowest first, one per line."""
     for _ in range(width):
         if address % 2 == 1:
@@ -28,36 +28,36 @@ def signed_bits(tape: Tapes, address: int, width: int) -> None:
         address //= 2
 
 
-def zeros(tape: Tapes, count: int) -> None:
+def print_zeros(tape: TapeIO, count: int) -> None:
     """Print ``count`` lines with a 0."""
     for _ in range(count):
         tape.line("0")
 
 
-def fraction(tape: Tapes, numerator: int, denominator: int) -> None:
+def print_fraction(tape: TapeIO, numerator: int, denominator: int) -> None:
     """Print a line with a fraction in lowest terms."""
-    divisor = common_divisor(numerator, denominator)
+    divisor = gcd(numerator, denominator)
     tape.put(numerator // divisor)
     if divisor < denominator:
         tape.put("/", denominator // divisor)
     tape.put("\n")
 
 
-def matched(tape: Tapes, row: int, first: int, width: int) -> None:
+def print_address_query(tape: TapeIO, row: int, first: int, width: int) -> None:
     """Print query rows that match signed bits, stored from coordinate ``first`` (Lemma B.3 of Svete et al. 2026)."""
     for k in range(width):
         tape.line("query", row + k + k, first + k, "10")
         tape.line("query+", row + k + k + 1, "10")
 
 
-def held(tape: Tapes, row: int, first: int, width: int) -> None:
+def print_address_keys(tape: TapeIO, row: int, first: int, width: int) -> None:
     """Print key rows of signed bits, stored from coordinate ``first`` (Lemma B.3 of Svete et al. 2026)."""
     for k in range(width):
         tape.line("key", row + k + k, first + k, "1")
         tape.line("key+", row + k + k + 1, "-1")
 
 
-def settles(tape: Tapes, unit: int, number: int, where: int) -> None:
+def print_round_to_bit(tape: TapeIO, unit: int, number: int, where: int) -> None:
     """Print two hidden units that round a number to a bit where another is 1; the knees are at 5/4 and 7/4."""
     tape.line("first", unit, number, "1")
     tape.line("first", unit, where, "1")
@@ -67,25 +67,25 @@ def settles(tape: Tapes, unit: int, number: int, where: int) -> None:
     tape.line("first+", unit + 1, "-111/100")
 
 
-def both_signs(tape: Tapes, unit: int, coordinate: int) -> None:
+def print_both_signs(tape: TapeIO, unit: int, coordinate: int) -> None:
     """Print two hidden units that represent a number: ReLU(x) and ReLU(-x)."""
     tape.line("first", unit, coordinate, "1")
     tape.line("first", unit + 1, coordinate, "-1")
 
 
-def cleared(tape: Tapes, unit: int, coordinate: int) -> None:
+def print_clear(tape: TapeIO, unit: int, coordinate: int) -> None:
     """Print the weights that subtract the two units of a coordinate from it, which sets it to 0."""
     tape.line("second", coordinate, unit, "-1")
     tape.line("second", coordinate, unit + 1, "1")
 
 
-def identity(tape: Tapes, first: int, count: int, coordinate: int) -> None:
+def print_identity(tape: TapeIO, first: int, count: int, coordinate: int) -> None:
     """Print the embedding of ``count`` features, starting at ``first``, into coordinates starting at ``coordinate``."""
     for k in range(count):
         tape.line("positions", first + k, coordinate + k, "1")
 
 
-def yes_or_no(tape: Tapes, coordinate: int) -> None:
+def print_bit_outputs(tape: TapeIO, coordinate: int) -> None:
     """Print the unembedding to two outputs: whether a bit is 0, and whether it is 1."""
     tape.line("outputs", "10")
     tape.line("unembedding", "0", coordinate, "-1")
@@ -94,7 +94,7 @@ def yes_or_no(tape: Tapes, coordinate: int) -> None:
     tape.line("unembedding+", "1", "-1/10")
 
 
-def description(transformer: Transformer) -> Iterator[str]:
+def describe_weights(transformer: Transformer) -> Iterator[str]:
     """Yield the lines that describe the weights of a transformer: the output of machine M₁ of Definition A.5."""
     yield _line("width", transformer.width)
     yield _line("tokens", len(transformer.vocabulary))
@@ -116,13 +116,13 @@ def description(transformer: Transformer) -> Iterator[str]:
     yield from _affine("unembedding", transformer.unembedding)
 
 
-def features(transformer: Transformer, i: int) -> Iterator[str]:
+def describe_features(transformer: Transformer, i: int) -> Iterator[str]:
     """Yield the lines with the position features of position i: the output of machine M₂ of Definition A.5."""
     for feature in transformer.features:
-        yield binary(Fraction(feature.at(i, None)))
+        yield format_binary(Fraction(feature.at(i, None)))
 
 
-def binary(number: Fraction | int) -> str:
+def format_binary(number: Fraction | int) -> str:
     """Format a number in binary, a fraction in lowest terms."""
     number = Fraction(number)
     over = "" if number.denominator == 1 else f"/{number.denominator:b}"
@@ -130,7 +130,7 @@ def binary(number: Fraction | int) -> str:
 
 
 def _line(word: str, *numbers: Fraction | int) -> str:
-    return " ".join([word, *map(binary, numbers)])
+    return " ".join([word, *map(format_binary, numbers)])
 
 
 def _matrix(name: str, matrix: Matrix) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _affine(name: str, affine: AffineMap) -> Iterator[str]:
 
 
 def _head(head: Head) -> Iterator[str]:
-    if head.bias is not None or not head.weighting.hard:
+    if head.bias is not None or not head.weighting.is_hard:
         raise UsageError(
             f"head {head.name!r} is soft or has a bias; descriptions support hard heads without a bias only"
         )

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from softmachine.studies.uniformity.families import UniformFamily, WrittenFamily
+from softmachine.studies.uniformity.families import RuleFamily, UniformFamily
 from softmachine.transformer.features import ceil_log2
 
 
 @dataclass(frozen=True)
-class Use:
+class ResourceUse:
     """Resources of a machine: the maximum over several runs.
 
     Args:
@@ -28,7 +28,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Measured:
+class SpaceMeasurement:
     """Measurement of the machines of a family for one n.
 
     Args:
@@ -38,25 +38,25 @@ class Measured:
     """
 
     n: int
-    uses: Mapping[str, Use]
+    uses: Mapping[str, ResourceUse]
     differences: tuple[str, ...]
 
     @property
-    def logarithm(self) -> int:
+    def ceil_log_n(self) -> int:
         """⌈log₂ n⌉."""
         return ceil_log2(self.n)
 
 
-def measured(family: UniformFamily | WrittenFamily, n: int) -> Measured:
+def measure_space(family: UniformFamily | RuleFamily, n: int) -> SpaceMeasurement:
     """Run the machines of a family for n, and compare their output with the expected one."""
-    uses: dict[str, Use] = {}
+    uses: dict[str, ResourceUse] = {}
     wrong = []
-    for name, given, expected in family.trials(n, Random(0)):
-        run = family.machines[name].run(given)
-        output = run.text()
+    for name, given, expected in family.test_cases(n, Random(0)):
+        run = family.machines[name].start(given)
+        output = run.read_output()
         if output != expected:
-            wrong.append(f"the {name} on input {given}: {_difference(output, expected)}")
-        use = uses.get(name, Use())
+            wrong.append(f"the {name} on input {given}: {_describe_difference(output, expected)}")
+        use = uses.get(name, ResourceUse())
         uses[name] = replace(
             use,
             cells=max(use.cells, run.cells),
@@ -64,17 +64,17 @@ def measured(family: UniformFamily | WrittenFamily, n: int) -> Measured:
             printed=max(use.printed, len(output)),
             runs=use.runs + 1,
         )
-    return Measured(n, uses, tuple(wrong))
+    return SpaceMeasurement(n, uses, tuple(wrong))
 
 
-def _difference(output: str, expected: str) -> str:
+def _describe_difference(output: str, expected: str) -> str:
     """Describe the first line that differs."""
     lines = zip([*output.splitlines(), "nothing"], [*expected.splitlines(), "nothing"], strict=False)
     number, (one, other) = next((k, pair) for k, pair in enumerate(lines, 1) if pair[0] != pair[1])
     return f"line {number} is {one!r}; expected {other!r}"
 
 
-def per_doubling(found: Sequence[Measured], machine: str) -> int | None:
+def growth_per_doubling(found: Sequence[SpaceMeasurement], machine: str) -> int | None:
     """Return the maximum growth of the space of a machine, in cells, when n doubles; None if no n was doubled.
 
     Space O(log n) grows by at most a constant when n doubles.

@@ -4,8 +4,27 @@
 :class:`.journal.Journal` records finished parts, from which an interrupted sweep resumes. See ``docs/cluster.md``.
 """
 
-from softmachine.support.parallel.executors import Cluster, Crew, Processes, crew_of, hired, hiring
-from softmachine.support.parallel.journal import Journal, Json, Part, Work
-from softmachine.support.parallel.ordered_map import parts
+from softmachine.support.parallel.executors import (
+    DaskFactory,
+    ExecutorFactory,
+    ProcessPoolFactory,
+    current_executor,
+    select_executor,
+    use_executor,
+)
+from softmachine.support.parallel.journal import Journal, Json, PartResult, RangeFunction
+from softmachine.support.parallel.ordered_map import map_range
 
-__all__ = ["Cluster", "Crew", "Journal", "Json", "Part", "Processes", "Work", "crew_of", "hired", "hiring", "parts"]
+__all__ = [
+    "DaskFactory",
+    "ExecutorFactory",
+    "Journal",
+    "Json",
+    "PartResult",
+    "ProcessPoolFactory",
+    "RangeFunction",
+    "select_executor",
+    "current_executor",
+    "use_executor",
+    "map_range",
+]

@@ -18,14 +18,14 @@ from softmachine.support.errors import UsageError, WorkersError
 if TYPE_CHECKING:
     from distributed import Client
 
-ASKED, UNASKED = 0.5, 3.0
+REQUESTED_PATIENCE, DEFAULT_PATIENCE = 0.5, 3.0
 """Seconds of work in this process before an executor is started: if workers were requested, and if not."""
-CONNECTING = 10
+CONNECTION_TIMEOUT = 10
 """Timeout, in seconds, of the connection to a scheduler."""
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-class Crew(ABC):
+class ExecutorFactory(ABC):
     """Factory of the executor of a sweep.
 
     Attributes:
@@ -34,11 +34,11 @@ class Crew(ABC):
     """
 
     patience: float
-    asked: bool
+    requested: bool
 
     @property
     @abstractmethod
-    def size(self) -> int:
+    def worker_count(self) -> int:
         """The number of parallel workers."""
 
     @abstractmethod
@@ -54,10 +54,10 @@ class Crew(ABC):
         """Shut the executor down without waiting."""
 
     @abstractmethod
-    def lost(self, error: BaseException) -> bool:
+    def is_lost_worker(self, error: BaseException) -> bool:
         """Whether an error means that a worker was lost, together with its part."""
 
-    def require_present(self) -> None:
+    def require_reachable(self) -> None:
         """Check that the workers are still reachable.
 
         Raises:
@@ -67,7 +67,7 @@ class Crew(ABC):
 
 
 @dataclass(frozen=True)
-class Processes(Crew):
+class ProcessPoolFactory(ExecutorFactory):
     """Processes of this machine; each does one part at a time.
 
     They are spawned, not forked, since this process may have threads.
@@ -78,15 +78,15 @@ class Processes(Crew):
     """
 
     count: int
-    asked: bool = True
+    requested: bool = True
 
     @property
     def patience(self) -> float:  # type: ignore[override]
         """Seconds of work in this process first, since starting processes takes about a second."""
-        return ASKED if self.asked else UNASKED
+        return REQUESTED_PATIENCE if self.requested else DEFAULT_PATIENCE
 
     @property
-    def size(self) -> int:
+    def worker_count(self) -> int:
         """The number of processes."""
         return self.count
 
@@ -95,11 +95,11 @@ class Processes(Crew):
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        pool = ProcessPoolExecutor(self.count, mp_context=get_context("spawn"), initializer=_begin)
+        pool = ProcessPoolExecutor(self.count, mp_context=get_context("spawn"), initializer=_initialise_worker)
         try:
-            with _undisturbed():
+            with _interrupts_deferred():
                 for _ in range(self.count):  # a pool starts a process for each task that finds none idle
-                    pool.submit(_ready)
+                    pool.submit(_do_nothing)
         except BaseException:  # a deferred Ctrl-C, too
             self.close(pool)
             raise
@@ -112,13 +112,13 @@ class Processes(Crew):
         for worker in workers.values():
             worker.kill()
 
-    def lost(self, error: BaseException) -> bool:
+    def is_lost_worker(self, error: BaseException) -> bool:
         """Whether the pool is broken: it has lost a process, and with it all submitted parts."""
         return isinstance(error, BrokenExecutor)
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _interrupts_deferred() -> Iterator[None]:
     """Defer Ctrl-C, and block it in processes that are started in the block, even during their start-up.
 
     Otherwise a Ctrl-C between the start of a process and its registration in the pool would lose the process, and the
@@ -141,13 +141,13 @@ def _undisturbed() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-def _ready() -> None:
+def _do_nothing() -> None:
     """First task of a pool, which makes it start its processes."""
 
 
-def _begin() -> None:
+def _initialise_worker() -> None:
     """Initialise a worker process: one thread, Ctrl-C ignored, and exit when the parent ends."""
-    for name in THREADS:
+    for name in THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -163,7 +163,7 @@ def _end_with_parent() -> None:
 
 
 @dataclass
-class Cluster(Crew):
+class DaskFactory(ExecutorFactory):
     """The workers of a Dask cluster.
 
     Args:
@@ -171,8 +171,8 @@ class Cluster(Crew):
     """
 
     address: str
-    patience: float = ASKED
-    asked: bool = True
+    patience: float = REQUESTED_PATIENCE
+    requested: bool = True
     _client: Client | None = field(default=None, repr=False)
 
     @property
@@ -197,7 +197,7 @@ class Cluster(Crew):
                     hint="write it as `dask scheduler` prints it, such as tcp://10.0.0.1:8786",
                 ) from None
             try:
-                client = Client(self.address, timeout=CONNECTING, set_as_default=False)
+                client = Client(self.address, timeout=CONNECTION_TIMEOUT, set_as_default=False)
             except (OSError, ValueError) as error:
                 raise UsageError(
                     f"no scheduler answers at {self.address}: {str(error).splitlines()[0]}",
@@ -207,11 +207,11 @@ class Cluster(Crew):
         return self._client
 
     @property
-    def size(self) -> int:
+    def worker_count(self) -> int:
         """The number of parts that its workers do in parallel."""
         threads = sum(self.client.nthreads().values())
         if not threads:
-            self._leave()
+            self._disconnect()
             raise WorkersError(
                 f"the cluster at {self.address} has no workers", hint=f"start some: `dask worker {self.address}`"
             )
@@ -226,26 +226,26 @@ class Cluster(Crew):
     def close(self, executor: Executor) -> None:
         """Cancel pending parts and disconnect."""
         executor.shutdown(wait=False)
-        self._leave()
+        self._disconnect()
 
-    def lost(self, error: BaseException) -> bool:
+    def is_lost_worker(self, error: BaseException) -> bool:
         """Whether Dask gave up on a part; it retries the parts of a lost worker until several workers are lost."""
         from distributed.scheduler import KilledWorker
 
         return isinstance(error, KilledWorker | CancelledError)
 
-    def require_present(self) -> None:
+    def require_reachable(self) -> None:
         """Check the connection to the scheduler."""
         if self._client is None or self._client.status not in ("running", "connecting"):
             raise WorkersError(f"the connection to the scheduler at {self.address} is lost")
 
-    def _leave(self) -> None:
+    def _disconnect(self) -> None:
         client, self._client = self._client, None
         if client is not None:
-            client.close(timeout=CONNECTING)
+            client.close(timeout=CONNECTION_TIMEOUT)
 
 
-def crew_of(workers: int | None, cluster: str | None) -> Crew | None:
+def select_executor(workers: int | None, cluster: str | None) -> ExecutorFactory | None:
     """Select the executor: a cluster, a number of processes, or None for this process only.
 
     Args:
@@ -258,30 +258,30 @@ def crew_of(workers: int | None, cluster: str | None) -> Crew | None:
     if cluster is not None:
         if workers is not None:
             raise UsageError("--workers is for this machine, --cluster for others: use only one of them")
-        return Cluster(cluster)
-    count = _cores() if workers is None else workers
-    return None if count <= 1 else Processes(count, asked=workers is not None)
+        return DaskFactory(cluster)
+    count = _count_cores() if workers is None else workers
+    return None if count <= 1 else ProcessPoolFactory(count, requested=workers is not None)
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     """The number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-_hired: ContextVar[Crew | None] = ContextVar("hired", default=None)
+_current_factory: ContextVar[ExecutorFactory | None] = ContextVar("hired", default=None)
 
 
 @contextmanager
-def hiring(crew: Crew | None) -> Iterator[None]:
+def use_executor(factory: ExecutorFactory | None) -> Iterator[None]:
     """Set the executor factory that sweeps inside the block use."""
-    token = _hired.set(crew)
+    token = _current_factory.set(factory)
     try:
         yield
     finally:
-        _hired.reset(token)
+        _current_factory.reset(token)
 
 
-def hired() -> Crew | None:
-    """The executor factory set by :func:`hiring`, if any."""
-    return _hired.get()
+def current_executor() -> ExecutorFactory | None:
+    """The executor factory set by :func:`use_executor`, if any."""
+    return _current_factory.get()

@@ -11,116 +11,116 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 
-from softmachine.support.errors import MismatchError, WorkersError
-from softmachine.support.parallel.executors import Crew, Processes
-from softmachine.support.parallel.journal import Journal, Part, Work, done
-from softmachine.support.progress import Tell, nobody
+from softmachine.support.errors import WorkerMismatchError, WorkersError
+from softmachine.support.parallel.executors import ExecutorFactory, ProcessPoolFactory
+from softmachine.support.parallel.journal import Journal, PartResult, RangeFunction, run_part
+from softmachine.support.progress import ProgressCallback, ignore_progress
 
-A_WHILE = 2.0
+TARGET_SECONDS = 2.0
 """Target seconds per part."""
-WORTH = 5.0
+MIN_SECONDS_FOR_WORKERS = 5.0
 """Minimum seconds of remaining work for which workers that were not requested are started."""
-AHEAD = 4
+MAX_PENDING_PER_WORKER = 4
 """Parts per worker that are submitted ahead."""
-CHANGE = 4
+MAX_SIZE_CHANGE = 4
 """Maximum factor by which the size of parts changes."""
-LOSSES = 4
+MAX_LOSSES = 4
 """Maximum consecutive losses per submitted part, without a finished part between them."""
-ALONE = "continuing in one process"
-LOOK = 5.0
+CONTINUE_ALONE = "continuing in one process"
+CHECK_INTERVAL = 5.0
 """Seconds without a result after which the workers are checked."""
 
 
-def parts(
-    here: Work,
+def map_range(
+    local_work: RangeFunction,
     total: float,
     *,
-    away: Callable[[], Work | None] = lambda: None,
-    crew: Crew | None = None,
+    remote_work: Callable[[], RangeFunction | None] = lambda: None,
+    factory: ExecutorFactory | None = None,
     journal: Journal | None = None,
-    judge: Callable[[int], None] = lambda _: None,
-    tell: Tell = nobody,
-) -> Generator[Part, None, None]:
+    check: Callable[[int], None] = lambda _: None,
+    progress: ProgressCallback = ignore_progress,
+) -> Generator[PartResult, None, None]:
     """Map a function over a range in parts, and yield the results in the order of the range.
 
     Args:
-        here: Processes items in this process.
+        local_work: Processes items in this process.
         total: The number of items; may be infinite.
-        away: Returns the equivalent of ``here`` for other processes, which must be picklable (text and numbers); None
-            if there is none.
-        crew: Factory of the executor, which is started if the work takes long.
+        remote_work: Returns the equivalent of ``local_work`` for other processes, which must be picklable (text and
+            numbers); None if there is none.
+        factory: Factory of the executor, which is started if the work takes long.
         journal: Holds earlier results, and records new ones.
-        judge: Called with the number of finished items after each part in this process; it may raise to stop.
-        tell: Called if the workers cannot do the work and this process continues alone.
+        check: Called with the number of finished items after each part in this process; it may raise to stop.
+        progress: Called if the workers cannot do the work and this process continues alone.
 
     Raises:
         WorkersError: If workers are repeatedly lost, or a cluster compiles different weights.
     """
-    range_ = _Range(total, journal)
+    range_ = _RemainingRange(total, journal)
     size, count, began = 1, 0, time.perf_counter()
     while (taken := range_.take(size)) is not None:
-        if isinstance(taken, Part):
+        if isinstance(taken, PartResult):
             yield taken
             continue
-        part = range_.keep(done(here, *taken))
+        part = range_.record(run_part(local_work, *taken))
         count += part.stop - part.start
         yield part
-        judge(count)
-        size = 2 * size if 2 * part.seconds < A_WHILE else size
-        if crew is None or not _is_worth_it(crew, time.perf_counter() - began, part, total):
+        check(count)
+        size = 2 * size if 2 * part.seconds < TARGET_SECONDS else size
+        if factory is None or not _pays_off(factory, time.perf_counter() - began, part, total):
             continue
-        work = away()
+        work = remote_work()
         if work is None:
-            tell(f"{ALONE}: the source cannot be written as text")
-            crew = None
+            progress(f"{CONTINUE_ALONE}: the source cannot be written as text")
+            factory = None
             continue
         try:
-            for part in _Away(range_, size, work, crew).parts():
+            for part in _ParallelMap(range_, size, work, factory).results():
                 taken = part.start, part.stop
                 yield part
-        except MismatchError as error:
-            if not isinstance(crew, Processes):
+        except WorkerMismatchError as error:
+            if not isinstance(factory, ProcessPoolFactory):
                 raise
-            tell(f"{ALONE}: {error.message}")
-            crew = None
+            progress(f"{CONTINUE_ALONE}: {error.message}")
+            factory = None
             range_.at = taken[1]
 
 
-def _is_worth_it(crew: Crew, spent: float, last: Part, total: float) -> bool:
+def _pays_off(crew: ExecutorFactory, spent: float, last: PartResult, total: float) -> bool:
     left = (total - last.stop) * last.seconds / (last.stop - last.start)
-    return spent >= crew.patience and (crew.asked or left >= WORTH)
+    return spent >= crew.patience and (crew.requested or left >= MIN_SECONDS_FOR_WORKERS)
 
 
-class _Range:
+class _RemainingRange:
     """The remaining range; parts that are in the journal are not computed again."""
 
     def __init__(self, total: float, journal: Journal | None) -> None:
         self.total, self.journal, self.at = total, journal, 0
-        self.known: Mapping[int, Part] = journal.parts if journal else {}
-        self._starts = sorted(self.known, reverse=True)
+        self.finished: Mapping[int, PartResult] = journal.parts if journal else {}
+        self._starts = sorted(self.finished, reverse=True)
 
-    def take(self, size: int) -> tuple[int, int] | Part | None:
+    def take(self, size: int) -> tuple[int, int] | PartResult | None:
         """Take at most ``size`` items: their start and stop, or a finished part of the journal; None at the end."""
         start = self.at
         if start >= self.total:
             return None
         while self._starts and self._starts[-1] < start:
             self._starts.pop()
-        known = self.known.get(start)
+        known = self.finished.get(start)
         if known is None:
             self.at = int(min(start + size, self.total, *self._starts[-1:]))
             return start, self.at
         self.at = known.stop
         return known
 
-    def keep(self, part: Part) -> Part:
+    def record(self, part: PartResult) -> PartResult:
         """Record a part in the journal; returns it."""
         if self.journal is not None:
-            self.journal.add(part)
+            self.journal.append(part)
         return part
 
 
-class _Away:
+class _ParallelMap:
     """Submission of parts to an executor, and reordering of the results.
 
     Args:
@@ -130,57 +130,57 @@ class _Away:
         crew: Factory of the executor.
     """
 
-    def __init__(self, left: _Range, size: int, work: Work, crew: Crew) -> None:
-        self.left, self.size, self.work, self.crew = left, size, work, crew
-        self.next = left.at
-        self.back: dict[int, Part] = {}  # finished parts by start, until those before them are finished
-        self.out: dict[Future[Part], tuple[int, int]] = {}
-        self.again: list[tuple[int, int]] = []
+    def __init__(self, remaining: _RemainingRange, size: int, work: RangeFunction, factory: ExecutorFactory) -> None:
+        self.remaining, self.size, self.work, self.factory = remaining, size, work, factory
+        self.next = remaining.at
+        self.finished: dict[int, PartResult] = {}  # finished parts by start, until those before them are finished
+        self.pending: dict[Future[PartResult], tuple[int, int]] = {}
+        self.retries: list[tuple[int, int]] = []
         self.losses = 0
 
-    def parts(self) -> Iterator[Part]:
+    def results(self) -> Iterator[PartResult]:
         """Yield all remaining parts, in order."""
-        limit, executor = AHEAD * self.crew.size, self.crew.open()
+        limit, executor = MAX_PENDING_PER_WORKER * self.factory.worker_count, self.factory.open()
         try:
             while True:
-                executor = self._hand_out(executor, limit)
-                while self.next in self.back:
-                    part = self.back.pop(self.next)
+                executor = self._submit(executor, limit)
+                while self.next in self.finished:
+                    part = self.finished.pop(self.next)
                     self.next = part.stop
                     yield part
-                if self.out:
-                    finished, _ = wait(self.out, LOOK, FIRST_COMPLETED)
+                if self.pending:
+                    finished, _ = wait(self.pending, CHECK_INTERVAL, FIRST_COMPLETED)
                     if not finished:
-                        self.crew.require_present()
+                        self.factory.require_reachable()
                     for future in finished:
-                        self._take_back(future)
-                elif not (self.back or self.again) and self.left.at >= self.left.total:
+                        self._collect(future)
+                elif not (self.finished or self.retries) and self.remaining.at >= self.remaining.total:
                     return
         finally:
-            self.crew.close(executor)
+            self.factory.close(executor)
 
-    def _hand_out(self, executor: Executor, limit: int) -> Executor:
+    def _submit(self, executor: Executor, limit: int) -> Executor:
         """Submit parts up to the limit; returns the executor, which replaces a broken pool."""
-        while len(self.out) + len(self.back) < limit or (self.again and len(self.out) < limit):
-            taken = self.again.pop() if self.again else self.left.take(self.size)
+        while len(self.pending) + len(self.finished) < limit or (self.retries and len(self.pending) < limit):
+            taken = self.retries.pop() if self.retries else self.remaining.take(self.size)
             if taken is None:
                 break
-            if isinstance(taken, Part):
-                self.back[taken.start] = taken
+            if isinstance(taken, PartResult):
+                self.finished[taken.start] = taken
                 continue
             try:
-                self.out[executor.submit(done, self.work, *taken)] = taken
+                self.pending[executor.submit(run_part, self.work, *taken)] = taken
             except Exception as error:
-                if not self.crew.lost(error):
+                if not self.factory.is_lost_worker(error):
                     raise
-                self._lose(taken)
-                self.crew.close(executor)
-                executor = self.crew.open()
+                self._queue_retry(taken)
+                self.factory.close(executor)
+                executor = self.factory.open()
         return executor
 
-    def _take_back(self, future: Future[Part]) -> None:
+    def _collect(self, future: Future[PartResult]) -> None:
         """Collect the result of a part: record it, or retry the part if it was lost."""
-        taken = self.out.pop(future)
+        taken = self.pending.pop(future)
         try:
             part = future.result()
         except BaseException as error:
@@ -188,26 +188,26 @@ class _Away:
                 raise WorkersError(
                     f"a worker cannot start: {error}", hint="install softmachine where it runs"
                 ) from None
-            if not self.crew.lost(error):
+            if not self.factory.is_lost_worker(error):
                 raise
-            self._lose(taken)
+            self._queue_retry(taken)
             return
         self.losses = 0
-        self.back[part.start] = self.left.keep(part)
-        target = round((part.stop - part.start) * A_WHILE / max(part.seconds, 1e-6))
-        self.size = max(1, min(max(target, self.size // CHANGE), self.size * CHANGE))
+        self.finished[part.start] = self.remaining.record(part)
+        target = round((part.stop - part.start) * TARGET_SECONDS / max(part.seconds, 1e-6))
+        self.size = max(1, min(max(target, self.size // MAX_SIZE_CHANGE), self.size * MAX_SIZE_CHANGE))
 
-    def _lose(self, taken: tuple[int, int]) -> None:
+    def _queue_retry(self, taken: tuple[int, int]) -> None:
         """Queue a lost part for retry; the smallest numbers come first.
 
         Raises:
             WorkersError: If there are too many losses.
         """
-        self.again.append(taken)
-        self.again.sort(reverse=True)
+        self.retries.append(taken)
+        self.retries.sort(reverse=True)
         self.losses += 1
-        if self.losses > LOSSES * AHEAD * self.crew.size:
-            first, last = min([*self.again, *self.out.values()])
+        if self.losses > MAX_LOSSES * MAX_PENDING_PER_WORKER * self.factory.worker_count:
+            first, last = min([*self.retries, *self.pending.values()])
             raise WorkersError(
                 f"workers are repeatedly lost, with the part from number {first:,} to number {last - 1:,}",
                 hint="the system kills workers that run out of memory: use fewer workers; and a Python script "

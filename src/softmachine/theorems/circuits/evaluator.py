@@ -31,27 +31,33 @@ from functools import cached_property, partial
 from typing import ClassVar
 
 from softmachine.ir import Program, Signal, constant, loop, named, recogniser, relu, stack
-from softmachine.ir.gadgets.binary_addresses import by_bits, doubled, fetched, matching, settled
-from softmachine.ir.gadgets.position_tables import binary_address
+from softmachine.ir.gadgets.binary_addresses import (
+    address_scores,
+    address_weighting,
+    fetch_by_scores,
+    round_to_bit,
+    round_to_bit_doubled,
+)
+from softmachine.ir.gadgets.position_tables import binary_address_features
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT, SIGN
-from softmachine.languages.circuit import Basis, Builder, Circuit, Gate, GateKind, simplified
-from softmachine.support.errors import ConstructionError, OutgrownError
-from softmachine.theorems.circuits.circuit.codec import OfCircuit
-from softmachine.theorems.circuits.circuit.theorem import turn_of_gates
+from softmachine.languages.circuit import Basis, Circuit, CircuitBuilder, Gate, GateKind, simplify
+from softmachine.support.errors import ConstructionError, ContextTooShortError
+from softmachine.theorems.circuits.circuit.codec import CircuitCodecBase
+from softmachine.theorems.circuits.circuit.theorem import evaluate_gates_once
 from softmachine.theorems.codec import Interface, Prompt, Word
-from softmachine.theorems.cost import Cost, Expression, ceil_log2, largest, let, parameter
-from softmachine.theorems.shared.recogniser_codec import PAD
-from softmachine.theorems.theorem import Needs, Theorem
+from softmachine.theorems.cost import Cost, Expression, ceil_log2, define, largest, parameter
+from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN
+from softmachine.theorems.theorem import Requirements, Theorem
 from softmachine.transformer import features
 from softmachine.transformer.attention import Weighting
 
 ZERO, ONE = "x=0", "x=1"
 GATES = ("AND", "OR", "NOT")
-ARGUMENT, OF = "&", "#"
-THRESHOLD, AT_LEAST = "THR", "≥"
-TOKENS = (ZERO, ONE, *GATES, ARGUMENT, OF, "0", "1", PAD)
-WITH_THRESHOLDS = (ZERO, ONE, *GATES, THRESHOLD, AT_LEAST, ARGUMENT, OF, "0", "1", PAD)
+ARGUMENT_MARK, GATE_MARK = "&", "#"
+THRESHOLD, THRESHOLD_MARK = "THR", "≥"
+TOKENS = (ZERO, ONE, *GATES, ARGUMENT_MARK, GATE_MARK, "0", "1", PAD_TOKEN)
+WITH_THRESHOLDS = (ZERO, ONE, *GATES, THRESHOLD, THRESHOLD_MARK, ARGUMENT_MARK, GATE_MARK, "0", "1", PAD_TOKEN)
 
 
 def pointer_width(length: int) -> int:
@@ -59,15 +65,15 @@ def pointer_width(length: int) -> int:
     return max(2, features.ceil_log2(length))
 
 
-def serialised(
-    circuit: Circuit, word: Sequence[str], bits: int, *, basis: Basis = Basis.AC, listed: bool = False
+def serialise(
+    circuit: Circuit, word: Sequence[str], bits: int, *, basis: Basis = Basis.AC, order: bool = False
 ) -> tuple[list[str], dict[str, int]]:
     """Serialise a circuit and its input; return the tokens and the position of each wire (Definition C.1).
 
     With threshold gates, the type of every gate is followed by its threshold: for AND the number of arguments, for OR
     and NOT one. Gates are in topological order, or as they are listed; the evaluators accept any order.
     """
-    gates = circuit.gates if listed else circuit.ordered
+    gates = circuit.gates if order else circuit.sorted_gates
     wires = (*circuit.inputs, *(gate.name for gate in gates))
     number = {wire: format(index, f"0{bits}b") for index, wire in enumerate(wires)}
     tokens = [ONE if symbol == "1" else ZERO for symbol in word]
@@ -76,15 +82,15 @@ def serialised(
         position[gate.name] = len(tokens)
         tokens.append(str(gate.kind))
         if basis is Basis.TC:
-            tokens += [AT_LEAST, *format(asked(gate), f"0{bits}b")]
+            tokens += [THRESHOLD_MARK, *format(gate_threshold(gate), f"0{bits}b")]
         for wire in gate.inputs:
-            tokens += [ARGUMENT, *number[wire], OF, *number[gate.name]]
+            tokens += [ARGUMENT_MARK, *number[wire], GATE_MARK, *number[gate.name]]
     return tokens, position
 
 
-def asked(gate: Gate) -> int:
+def gate_threshold(gate: Gate) -> int:
     """Return the threshold of a gate; NOT is 1 if there are fewer ones."""
-    return {GateKind.AND: len(gate.inputs), GateKind.THR: gate.at_least}.get(gate.kind, 1)
+    return {GateKind.AND: len(gate.inputs), GateKind.THR: gate.effective_threshold}.get(gate.kind, 1)
 
 
 def fitting_length(circuit: Circuit, length: int, basis: Basis) -> int:
@@ -102,7 +108,7 @@ def token_count(circuit: Circuit, bits: int, basis: Basis) -> int:
 
 
 @dataclass(frozen=True)
-class EvaluatorCodec(OfCircuit):
+class EvaluatorCodec(CircuitCodecBase):
     """The circuit and its input as tokens, padded to a length; the answer at a wire's token is its value.
 
     The layers only depend on the length, and the number of iterations on the depth; circuit and input are in the
@@ -113,32 +119,32 @@ class EvaluatorCodec(OfCircuit):
     basis: ClassVar[Basis] = Basis.AC
 
     def __post_init__(self) -> None:
-        needed = token_count(self.written, pointer_width(self.length), self.basis)
+        needed = token_count(self.computed_circuit, pointer_width(self.length), self.basis)
         if needed > self.length:
-            raise OutgrownError(
+            raise ContextTooShortError(
                 f"circuit {self.source.name!r} takes {needed} tokens, more than the context of {self.length}",
                 context=self.smallest_length(),
             )
 
     def smallest_length(self) -> int:
         """Return the smallest length into which the circuit fits."""
-        return fitting_length(self.written, self.length, self.basis)
+        return fitting_length(self.computed_circuit, self.length, self.basis)
 
     @cached_property
-    def written(self) -> Circuit:
+    def computed_circuit(self) -> Circuit:
         """The serialised circuit, in the supported gates."""
-        return without_constants(simplified(self.source, self.basis))
+        return without_constants(simplify(self.source, self.basis))
 
     @cached_property
-    def position(self) -> dict[str, int]:
-        return self._serialised("0" * self.input_length)[1]
+    def wire_positions(self) -> dict[str, int]:
+        return self._serialise("0" * self.input_length)[1]
 
     def prompt(self, word: Word) -> Prompt:
-        tokens, _ = self._serialised(self.source.word(word))
-        return Prompt((*tokens, *[PAD] * (self.length - len(tokens))), self.length)
+        tokens, _ = self._serialise(self.source.word(word))
+        return Prompt((*tokens, *[PAD_TOKEN] * (self.length - len(tokens))), self.length)
 
-    def _serialised(self, word: Sequence[str]) -> tuple[list[str], dict[str, int]]:
-        return serialised(self.written, word, pointer_width(self.length), basis=self.basis)
+    def _serialise(self, word: Sequence[str]) -> tuple[list[str], dict[str, int]]:
+        return serialise(self.computed_circuit, word, pointer_width(self.length), basis=self.basis)
 
     def interface(self) -> Interface:
         return replace(super().interface(), symbols=(ZERO, ONE))
@@ -162,7 +168,7 @@ def without_constants(circuit: Circuit) -> Circuit:
     constants = [gate for gate in circuit.gates if not gate.inputs]
     if not constants:
         return circuit
-    builder = Builder(circuit.name, circuit.inputs, reserved=circuit.wires)
+    builder = CircuitBuilder(circuit.name, circuit.inputs, reserved=circuit.wires)
     builder.gates += [gate for gate in circuit.gates if gate.inputs]
     first = circuit.inputs[0]
     inverse = builder.negation(first)
@@ -172,13 +178,13 @@ def without_constants(circuit: Circuit) -> Circuit:
     return builder.build(circuit.outputs)
 
 
-Reading = Callable[..., Signal]
+TokenTest = Callable[..., Signal]
 """Maps token names to a bit: whether the token at this position is one of them."""
 
 
-def signals(length: int, turns: int, *, soft: bool) -> Program:
+def signals(length: int, iterations: int, *, soft: bool) -> Program:
     """Build the evaluator of circuits of a length and depth; it outputs the value of every input and gate."""
-    value = evaluated(is_token, length, turns, soft=soft)
+    value = wire_values_after(is_token, length, iterations, soft=soft)
     return recogniser(f"circuit-evaluator-{length}", TOKENS, value, positions=length)
 
 
@@ -187,62 +193,71 @@ def is_token(*tokens: str, vocabulary: Sequence[str] = TOKENS) -> Signal:
     return token(f"is {' or '.join(tokens)}", {name: (int(name in tokens),) for name in vocabulary})
 
 
-def evaluated(reads: Reading, length: int, turns: int, *, soft: bool) -> Signal:
-    """The value of every wire of the circuit after ``turns`` iterations."""
-    weighting = by_bits(soft, length)
+def wire_values_after(is_token: TokenTest, length: int, iterations: int, *, soft: bool) -> Signal:
+    """The value of every wire of the circuit after ``iterations`` iterations."""
+    weighting = address_weighting(soft, length)
     # Step 1. The number that ends at each last bit.
-    numbers = _numbers(reads, length, weighting)
+    numbers = _parse_numbers(is_token, length, weighting)
     # Step 2. The addresses of the arguments of gates and of their wires.
-    turn = _turn(reads, numbers, length, weighting)
+    turn = _evaluate_once(is_token, numbers, length, weighting)
     # Step 3. Gates are evaluated, iteration by iteration.
-    value = named("value", reads(ONE))
-    return loop("layers of gates", times=turns, carry=value, body=turn) if turns else value
+    value = named("value", is_token(ONE))
+    return loop("layers of gates", iterations=iterations, initial=value, body=turn) if iterations else value
 
 
 def _neighbour(name: str, distance: int, length: int) -> Signal:
     """The address of the position at a distance, clamped to the sequence."""
-    return binary_address(name, pointer_width(length), [min(max(i + distance, 0), length - 1) for i in range(length)])
+    return binary_address_features(
+        name, pointer_width(length), [min(max(i + distance, 0), length - 1) for i in range(length)]
+    )
 
 
-def _numbers(reads: Reading, length: int, weighting: Weighting) -> Signal:
+def _parse_numbers(is_token: TokenTest, length: int, weighting: Weighting) -> Signal:
     """The number at the last bit of every number, most significant bit first (Lemma B.7).
 
     The loop carries the index of a bit in its number (one-hot) and the prefix of the number; after iteration t, they
     are correct at the t-th bits.
     """
-    bits, is_bit, is_one = pointer_width(length), reads("0", "1"), reads("1")
-    before = [matching(_neighbour("i - 1", -1, length), _neighbour("i", 0, length))]
-    begins = fetched("mark before", before, reads(ARGUMENT, OF), weighting)
+    bits, is_bit, is_one = pointer_width(length), is_token("0", "1"), is_token("1")
+    before = [address_scores(_neighbour("i - 1", -1, length), _neighbour("i", 0, length))]
+    begins = fetch_by_scores("mark before", before, is_token(ARGUMENT_MARK, GATE_MARK), weighting)
 
     def turn(state: Signal) -> Signal:
-        found = fetched("predecessor", before, state, weighting)
+        found = fetch_by_scores("predecessor", before, state, weighting)
         place = stack(begins, found[: bits - 1])
-        places = [settled(f"is bit {k}", place[k], is_bit) for k in range(bits)]
+        places = [round_to_bit(f"is bit {k}", place[k], is_bit) for k in range(bits)]
         digits = [
-            settled(f"digit {k}", found[bits + k], is_bit) + settled(f"own digit {k}", place[k], is_one)
+            round_to_bit(f"digit {k}", found[bits + k], is_bit) + round_to_bit(f"own digit {k}", place[k], is_one)
             for k in range(bits)
         ]
-        return stack(*places, *digits).known(BIT)
+        return stack(*places, *digits).with_range(BIT)
 
-    nothing = constant(0, 2 * bits).known(BIT)
-    return loop("reading numbers", times=bits, carry=nothing, body=turn)[bits:]
+    nothing = constant(0, 2 * bits).with_range(BIT)
+    return loop("reading numbers", iterations=bits, initial=nothing, body=turn)[bits:]
 
 
-def _turn(reads: Reading, numbers: Signal, length: int, weighting: Weighting) -> Callable[[Signal], Signal]:
+def _evaluate_once(
+    is_token: TokenTest, numbers: Signal, length: int, weighting: Weighting
+) -> Callable[[Signal], Signal]:
     """Return one iteration of gates, with pointers as signed bits.
 
     Inputs and gates have an own address, arguments have none. Arguments read their wire, inputs and gates themselves.
     Gates find their arguments by their own address: the key of an argument is its gate, that of an input is itself.
     """
     bits, here = pointer_width(length), _neighbour("i", 0, length)
-    is_input, is_gate, is_argument, others = reads(ZERO, ONE), reads(*GATES), reads(ARGUMENT), reads("0", "1", OF, PAD)
+    is_input, is_gate, is_argument, others = (
+        is_token(ZERO, ONE),
+        is_token(*GATES),
+        is_token(ARGUMENT_MARK),
+        is_token("0", "1", GATE_MARK, PAD_TOKEN),
+    )
 
     def ahead(name: str, distance: int, where: Signal) -> Signal:
         """The number that ends at a distance, as signed bits, where a bit is 1; elsewhere 0."""
         address = _neighbour(f"i + {distance}", distance, length)
-        found = fetched(name, [matching(address, here)], numbers, weighting)
+        found = fetch_by_scores(name, [address_scores(address, here)], numbers, weighting)
         digits = reversed(range(bits))  # Addresses have the least significant bit first.
-        return stack(*(doubled(f"{name} {k}", found[k], where) - where for k in digits))
+        return stack(*(round_to_bit_doubled(f"{name} {k}", found[k], where) - where for k in digits))
 
     def gated(k: int) -> Signal:
         """A signed bit of the position at inputs, which are numbered by it; elsewhere 0."""
@@ -254,31 +269,31 @@ def _turn(reads: Reading, numbers: Signal, length: int, weighting: Weighting) ->
     sources = ahead("source", bits, is_argument)
     targets = ahead("target", 2 * bits + 1, is_argument)
     inputs = stack(*map(gated, range(bits)))
-    own = (ahead("gate", 2 * bits + 2, is_gate) + inputs).known(SIGN)
-    read = (own + sources - everywhere(others)).known(SIGN)  # Other tokens read wire 0.
-    seeks = (own - everywhere(others) - everywhere(is_argument)).known(SIGN)  # Like wire 0.
-    serves = (targets + inputs).known(SIGN)
+    own = (ahead("gate", 2 * bits + 2, is_gate) + inputs).with_range(SIGN)
+    read = (own + sources - everywhere(others)).with_range(SIGN)  # Other tokens read wire 0.
+    seeks = (own - everywhere(others) - everywhere(is_argument)).with_range(SIGN)  # Like wire 0.
+    serves = (targets + inputs).with_range(SIGN)
     return partial(
-        turn_of_gates,
-        given=reads(ONE),
-        wire=matching(named("source address", read), named("own address", own)),
-        own_arguments=(matching(named("sought address", seeks), named("target address", serves)),),
+        evaluate_gates_once,
+        initial=is_token(ONE),
+        addresses=address_scores(named("source address", read), named("own address", own)),
+        own_arguments=(address_scores(named("sought address", seeks), named("target address", serves)),),
         is_argument=is_argument,
-        is_plain=reads("AND", "OR"),
-        is_not=reads("NOT"),
-        wants_one=reads("OR"),
-        wants_zero=reads("AND", "NOT"),
+        is_and_or=is_token("AND", "OR"),
+        is_not=is_token("NOT"),
+        wants_one=is_token("OR"),
+        wants_zero=is_token("AND", "NOT"),
         weighting=weighting,
     )
 
 
-ADDRESS = let("p", largest(2, ceil_log2(parameter("T", "tokens", lambda codec: codec.length))))
+ADDRESS_BITS = define("p", largest(2, ceil_log2(parameter("T", "tokens", lambda codec: codec.length))))
 DEPTH = parameter("L", "depth of the circuit", lambda codec: codec.written.depth)
 
 
-def cost(address: Expression, turns: Expression) -> Cost:
+def cost(address: Expression, iterations: Expression) -> Cost:
     """Return the cost for addresses of p bits and a number of iterations of gates."""
-    return Cost({}, {"layers": address + 2 + 2 * turns, "width": 16 * address + 16, "precision": 2})
+    return Cost({}, {"layers": address + 2 + 2 * iterations, "width": 16 * address + 16, "precision": 2})
 
 
 THEOREMS = (
@@ -286,12 +301,12 @@ THEOREMS = (
         "circuit-evaluator",
         "Circuit evaluation: one looped transformer that reads circuit and input as tokens, constant precision",
         "Revisiting Padded Transformer Expressivity, Lemma C.3",
-        Needs(
+        Requirements(
             "the position and those of four neighbours, ⌈log₂ length⌉ bits each",
             scale="O(log length)",
-            also="any F_b with b ≥ 2",
+            remark="any F_b with b ≥ 2",
         ),
-        cost(ADDRESS, DEPTH),
+        cost(ADDRESS_BITS, DEPTH),
         Circuit,
         ("hard", "soft"),
         codec=EvaluatorCodec,

@@ -29,46 +29,46 @@ from fractions import Fraction
 from functools import partial
 
 from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
-from softmachine.ir.gadgets.binary_addresses import settled
-from softmachine.ir.gadgets.lookup import Squared, here
-from softmachine.ir.gadgets.position_tables import flag
+from softmachine.ir.gadgets.binary_addresses import round_to_bit
+from softmachine.ir.gadgets.lookup import WithSquare, position_with_square
+from softmachine.ir.gadgets.position_tables import position_flag
 from softmachine.ir.ranges import BIT, integer
 from softmachine.languages.circuit import Circuit
 from softmachine.theorems.circuits.evaluator import (
-    ADDRESS,
-    ARGUMENT,
+    ADDRESS_BITS,
+    ARGUMENT_MARK,
     DEPTH,
     GATES,
     ONE,
     THRESHOLD,
     WITH_THRESHOLDS,
     ZERO,
-    Reading,
     ThresholdEvaluatorCodec,
+    TokenTest,
     is_token,
     pointer_width,
 )
 from softmachine.theorems.cost import Cost, Expression
-from softmachine.theorems.theorem import Guide, Needs, Theorem
-from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax_weighting
 from softmachine.transformer.features import I_SQUARED, Constant
 
 
-def signals(length: int, turns: int, *, soft: bool) -> Program:
+def signals(length: int, iterations: int, *, soft: bool) -> Program:
     """Build the evaluator of circuits of a length and depth; it outputs the value of every input and gate."""
-    value = evaluated(partial(is_token, vocabulary=WITH_THRESHOLDS), length, turns, soft=soft)
+    value = wire_values_after(partial(is_token, vocabulary=WITH_THRESHOLDS), length, iterations, soft=soft)
     return recogniser(f"circuit-evaluator-threshold-{length}", WITH_THRESHOLDS, value, positions=length)
 
 
-def evaluated(reads: Reading, length: int, turns: int, *, soft: bool) -> Signal:
-    """The value of every wire of the circuit after ``turns`` iterations."""
-    numbers = _Numbers(length, soft=soft)
-    turn = _turn(reads, numbers)
-    value = named("value", reads(ONE))
-    return loop("layers of gates", times=turns, carry=value, body=turn) if turns else value
+def wire_values_after(is_token: TokenTest, length: int, iterations: int, *, soft: bool) -> Signal:
+    """The value of every wire of the circuit after ``iterations`` iterations."""
+    numbers = _NumberAttention(length, soft=soft)
+    turn = _evaluate_once(is_token, numbers)
+    value = named("value", is_token(ONE))
+    return loop("layers of gates", iterations=iterations, initial=value, body=turn) if iterations else value
 
 
-class _Numbers:
+class _NumberAttention:
     """Numbers below 2^p, one coordinate each, and attention by number.
 
     Softmax with scale 4p + 8 gives less than T·e^-(4p+8) to all other keys. The error of a retrieved number is then
@@ -79,118 +79,120 @@ class _Numbers:
         self.length, self.bits = length, pointer_width(length)
         self.end = 1 << self.bits
         """2^p, an exclusive upper bound of all numbers and positions."""
-        self.weighting: Weighting = softmax(Constant(4 * self.bits + 8)) if soft else AVERAGE_HARD
+        self.weighting: Weighting = softmax_weighting(Constant(4 * self.bits + 8)) if soft else AVERAGE_HARD
 
-    def found(self, name: str, number: Signal, held: Squared, value: Signal, *, single: bool = True) -> Signal:
+    def fetch(self, name: str, number: Signal, held: WithSquare, value: Signal, *, single: bool = True) -> Signal:
         """The value at the key with a number; the mean if there are several such keys. Gap: 1."""
         query, key = stack(2 * number, constant(-1)), stack(held.value, held.square)
         return attend(
-            name, query=query, key=key, value=value, mask=Mask.ALL, weighting=self.weighting, gap=1, single=single
+            name, query=query, key=key, value=value, mask=Mask.ALL, weighting=self.weighting, gap=1, single_key=single
         )
 
-    def neighbour(self, name: str, distance: int, value: Signal) -> Signal:
+    def fetch_neighbour(self, name: str, distance: int, value: Signal) -> Signal:
         """The value at the position at a distance, clamped to the sequence."""
         places = [min(max(i + distance, 0), self.length - 1) for i in range(self.length)]
-        return self.found(name, flag(f"i {distance:+}", places), here(), value)
+        return self.fetch(name, position_flag(f"i {distance:+}", places), position_with_square(), value)
 
-    def where(self, name: str, number: Signal, bit: Signal, *, below: int = 0) -> Signal:
+    def keep_where(self, name: str, number: Signal, bit: Signal, *, below: int = 0) -> Signal:
         """A number where a bit is 1, else 0."""
         limit = below or self.end
-        return relu(name, number - limit + limit * bit).known(integer(0, limit - 1))
+        return relu(name, number - limit + limit * bit).with_range(integer(0, limit - 1))
 
 
-def _read(reads: Reading, numbers: _Numbers) -> Signal:
+def _parse_numbers(is_token: TokenTest, numbers: _NumberAttention) -> Signal:
     """The number at the last bit of every number, most significant bit first (Lemma B.7)."""
-    is_bit, is_one = reads("0", "1"), reads("1")
+    is_bit, is_one = is_token("0", "1"), is_token("1")
 
     def turn(so_far: Signal) -> Signal:
-        doubled = 2 * numbers.neighbour("predecessor", -1, so_far) + is_one
-        return numbers.where("number so far", doubled, is_bit)
+        doubled = 2 * numbers.fetch_neighbour("predecessor", -1, so_far) + is_one
+        return numbers.keep_where("number so far", doubled, is_bit)
 
-    nothing = constant(0).known(integer(0, numbers.end - 1))
-    return loop("reading numbers", times=numbers.bits, carry=nothing, body=turn)
+    nothing = constant(0).with_range(integer(0, numbers.end - 1))
+    return loop("reading numbers", iterations=numbers.bits, initial=nothing, body=turn)
 
 
-def _turn(reads: Reading, numbers: _Numbers) -> Callable[[Signal], Signal]:
+def _evaluate_once(is_token: TokenTest, numbers: _NumberAttention) -> Callable[[Signal], Signal]:
     """Return one iteration of gates, with the addresses of wires and arguments."""
     bits, end = numbers.bits, numbers.end
-    is_input, is_gate, is_argument = reads(ZERO, ONE), reads(*GATES, THRESHOLD), reads(ARGUMENT)
+    is_input, is_gate, is_argument = is_token(ZERO, ONE), is_token(*GATES, THRESHOLD), is_token(ARGUMENT_MARK)
     # Step 1. The number that ends at each last bit.
-    ends = _read(reads, numbers)
+    ends = _parse_numbers(is_token, numbers)
 
     # Step 2. Every argument fetches its two numbers, every gate its own and its threshold.
     def ahead(name: str, distance: int, where: Signal) -> Signal:
-        return numbers.where(name, numbers.neighbour(f"{name} ahead", distance, ends), where)
+        return numbers.keep_where(name, numbers.fetch_neighbour(f"{name} ahead", distance, ends), where)
 
     source = named("source", ahead("source", bits, is_argument))
     threshold = ahead("threshold", bits + 1, is_gate)
     gate = ahead("gate", 3 * bits + 3, is_gate)
     target = ahead("target", 2 * bits + 1, is_argument)
     # Step 3. Squares, for attention by number.
-    known = named("own number", (gate + target).known(integer(0, end - 1)))
-    square = numbers.found("square", known, here(), position(I_SQUARED))
-    own = numbers.where("square of gate", square, is_gate, below=end**2)
-    served = numbers.where("square of target", square, is_argument, below=end**2)
-    place, place_square = here().value, here().square
-    inputs = numbers.where("input", place, is_input)
-    input_squares = numbers.where("square of input", place_square, is_input, below=end**2)
+    known = named("own number", (gate + target).with_range(integer(0, end - 1)))
+    square = numbers.fetch("square", known, position_with_square(), position(I_SQUARED))
+    own = numbers.keep_where("square of gate", square, is_gate, below=end**2)
+    served = numbers.keep_where("square of target", square, is_argument, below=end**2)
+    place, place_square = position_with_square().value, position_with_square().square
+    inputs = numbers.keep_where("input", place, is_input)
+    input_squares = numbers.keep_where("square of input", place_square, is_input, below=end**2)
     nowhere = end**2
-    wires = Squared(
+    wires = WithSquare(
         named("wire number", gate + inputs),
         named("square of wire number", own + input_squares + nowhere - nowhere * (is_input + is_gate)),
     )
-    members = Squared(known, named("square of own number", own + served + nowhere - nowhere * (is_gate + is_argument)))
+    members = WithSquare(
+        known, named("square of own number", own + served + nowhere - nowhere * (is_gate + is_argument))
+    )
     deficit = named("1/2 - threshold", Fraction(1, 2) * is_gate - threshold)
-    is_not, is_plain = reads("NOT"), reads("AND", "OR", THRESHOLD)
+    is_not, is_plain = is_token("NOT"), is_token("AND", "OR", THRESHOLD)
     steepness = 4 * numbers.end
 
     def enough(name: str, balance: Signal, where: Signal) -> Signal:
         """Whether the balance is positive, where a bit is 1; its absolute value is at least 1/(2K + 2)."""
         rise = steepness * balance - 2 * steepness + 2 * steepness * where
         decided = relu(f"{name}: rises", rise) - relu(f"{name}: is 1", rise - 1)
-        return named(name, decided.known(BIT), restores=Fraction(1, 4) * rise)
+        return named(name, decided.with_range(BIT), restores=Fraction(1, 4) * rise)
 
     def turn(value: Signal) -> Signal:
         # Step 4. An argument fetches the bit of its wire.
-        argument = settled("argument", numbers.found("wire", source, wires, value), is_argument)
+        argument = round_to_bit("argument", numbers.fetch("wire", source, wires, value), is_argument)
         # Step 5. A gate compares the ones among its arguments with its threshold.
-        balance = numbers.found("balance", gate, members, argument + deficit, single=False)
+        balance = numbers.fetch("balance", gate, members, argument + deficit, single=False)
         plain, inverted = enough("enough", balance, is_plain), enough("enough at NOT", balance, is_not)
-        return (reads(ONE) + plain + is_not - inverted).known(BIT)
+        return (is_token(ONE) + plain + is_not - inverted).with_range(BIT)
 
     return turn
 
 
-GUIDE = (
-    Guide(
+TOUR = (
+    TourStep(
         "Which number ends here?",
         "Lemma B.7 of Svete et al. 2026 in one coordinate: every bit doubles the value of its predecessor, and adds "
         "itself. After p iterations the last bit of every number has the number.",
         ("predecessor", "number so far", "reading numbers"),
     ),
-    Guide(
+    TourStep(
         "Which wire and gate does it refer to?",
         "Arguments fetch their wire and their gate, gates their own number and their threshold, from fixed distances "
         "ahead; and then squares, because the score 2ak - k² is largest at k = a.",
         ("source…", "target…", "gate…", "threshold…", "square…", "own number", "wire number"),
     ),
-    Guide(
+    TourStep(
         "What does the wire hold?",
         "An argument fetches the bit of its wire.",
         ("wire", "argument"),
     ),
-    Guide(
+    TourStep(
         "Are there enough ones?",
         "A gate takes the mean of its arguments' bits and of 1/2 - θ, its own: positive if there are enough.",
         ("balance", "1/2 - threshold", "enough", "enough at NOT"),
     ),
-    Guide("Iterate", "Two layers per layer of gates, as often as the circuit is deep.", ("layers of gates",)),
+    TourStep("Iterate", "Two layers per layer of gates, as often as the circuit is deep.", ("layers of gates",)),
 )
 
 
-def cost(address: Expression, turns: Expression) -> Cost:
+def cost(address: Expression, iterations: Expression) -> Cost:
     """Return the cost for numbers of p bits and a number of iterations of gates."""
-    return Cost({}, {"layers": address + 3 + 2 * turns, "width": 33, "precision": 2 * address + 1})
+    return Cost({}, {"layers": address + 3 + 2 * iterations, "width": 33, "precision": 2 * address + 1})
 
 
 THEOREMS = (
@@ -198,12 +200,12 @@ THEOREMS = (
         "circuit-evaluator-threshold",
         "Circuit evaluation with thresholds: one looped transformer that reads circuits as tokens, constant width",
         "Revisiting Padded Transformer Expressivity, Theorem 5.1 (b) and Lemma C.3",
-        Needs(
+        Requirements(
             "i, i² and the positions of five neighbours",
             scale="4⌈log₂ length⌉ + 8",
-            also="F_b with b ≥ 2⌈log₂ length⌉ + 1",
+            remark="F_b with b ≥ 2⌈log₂ length⌉ + 1",
         ),
-        cost(ADDRESS, DEPTH),
+        cost(ADDRESS_BITS, DEPTH),
         Circuit,
         ("hard", "soft"),
         codec=ThresholdEvaluatorCodec,
@@ -215,7 +217,7 @@ THEOREMS = (
             "Arguments fetch the bits of wires.",
             "A gate compares the ones among its arguments with its threshold; as often as the circuit is deep.",
         ),
-        guide=GUIDE,
+        tour=TOUR,
         length="the number of tokens of circuit, input and padding",
         rank=4,
     ),

@@ -28,43 +28,43 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from softmachine.ir import Program, Signal, recogniser
-from softmachine.ir.gadgets.position_tables import flag
+from softmachine.ir.gadgets.position_tables import position_flag
 from softmachine.ir.primitives import token
 from softmachine.languages.circuit import Basis, Circuit
-from softmachine.languages.family import Family
-from softmachine.languages.run_view import Scene, Stretch
+from softmachine.languages.family import CircuitFamily
+from softmachine.languages.run_view import RunView, TokenWindow
 from softmachine.support.errors import ConstructionError
-from softmachine.support.text import many
-from softmachine.theorems.circuits.circuit.codec import wire_values, wires_scene
+from softmachine.support.text import pluralize
+from softmachine.theorems.circuits.circuit.codec import wire_values, wires_view
 from softmachine.theorems.circuits.evaluator import (
-    ARGUMENT,
-    AT_LEAST,
+    ARGUMENT_MARK,
     GATES,
     ONE,
     THRESHOLD,
+    THRESHOLD_MARK,
     ZERO,
     fitting_length,
     pointer_width,
-    serialised,
+    serialise,
 )
 from softmachine.theorems.circuits.evaluator import cost as boolean_cost
-from softmachine.theorems.circuits.evaluator import evaluated as evaluate_boolean
+from softmachine.theorems.circuits.evaluator import wire_values_after as evaluate_boolean
 from softmachine.theorems.circuits.evaluator_threshold import cost as threshold_cost
-from softmachine.theorems.circuits.evaluator_threshold import evaluated as evaluate_threshold
+from softmachine.theorems.circuits.evaluator_threshold import wire_values_after as evaluate_threshold
 from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
-from softmachine.theorems.cost import Cost, Expression, ceil_log2, largest, let, parameter
-from softmachine.theorems.shared.recogniser_codec import PAD, of_length
-from softmachine.theorems.theorem import Guide, Needs, Theorem
+from softmachine.theorems.cost import Cost, Expression, ceil_log2, define, largest, parameter
+from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN, require_length
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 
 GATE_NAMES = (*GATES, THRESHOLD)
-MARKS = (*GATE_NAMES, ZERO, ONE, ARGUMENT, AT_LEAST)
+MARKS = (*GATE_NAMES, ZERO, ONE, ARGUMENT_MARK, THRESHOLD_MARK)
 """Tokens that are preceded by a space."""
-MOST_POSITIONS = 1 << 16
+MAX_POSITIONS = 1 << 16
 """Maximal number of positions."""
 
 
 @dataclass(frozen=True)
-class FamilyCodec(AnsweringCodec[Family]):
+class FamilyCodec(AnsweringCodec[CircuitFamily]):
     """The word and padding; position features add (w, ⟨C_n⟩), the result of the reduction.
 
     Lemma C.1: ⟨C_n⟩ depends on n alone, and a machine with logarithmic space prints it. Lemma C.2: the sequence is
@@ -76,15 +76,15 @@ class FamilyCodec(AnsweringCodec[Family]):
     basis: Basis = Basis.AC
 
     def __post_init__(self) -> None:
-        if self.basis is Basis.AC and self.source.counts:
+        if self.basis is Basis.AC and self.source.has_threshold_gates:
             raise ConstructionError(
                 f"family {self.source.name!r} has threshold gates, which need logarithmic precision",
                 hint="use the theorem uniform-circuits-threshold",
             )
-        if self.positions_needed > MOST_POSITIONS:
+        if self.total_positions > MAX_POSITIONS:
             raise ConstructionError(
-                f"the circuit of family {self.source.name!r} for {many(self.length, 'input')} takes "
-                f"{self.positions_needed:,} positions; at most {MOST_POSITIONS:,} are allowed",
+                f"the circuit of family {self.source.name!r} for {pluralize(self.length, 'input')} takes "
+                f"{self.total_positions:,} positions; at most {MAX_POSITIONS:,} are allowed",
                 hint="give a shorter word",
             )
 
@@ -94,7 +94,7 @@ class FamilyCodec(AnsweringCodec[Family]):
         return self.source.circuit(self.length)
 
     @cached_property
-    def positions_needed(self) -> int:
+    def total_positions(self) -> int:
         """T: the smallest length that fits (w, ⟨C_n⟩) and gives as many iterations as C_n is deep (Lemma C.2).
 
         If the family declares a bound of the depth, the bound is used: a logspace machine cannot compute longest paths.
@@ -105,49 +105,47 @@ class FamilyCodec(AnsweringCodec[Family]):
         return length
 
     @property
-    def turns(self) -> int:
+    def iterations(self) -> int:
         """⌈log₂ T⌉^d."""
-        return int(pointer_width(self.positions_needed) ** self.source.exponent)
+        return int(pointer_width(self.total_positions) ** self.source.exponent)
 
     @property
     def input_length(self) -> int:
         return self.length
 
     @cached_property
-    def position(self) -> dict[str, int]:
+    def wire_positions(self) -> dict[str, int]:
         """The position of each wire."""
-        return self._serialised("0" * self.length)[1]
+        return self._serialise("0" * self.length)[1]
 
-    def instance(self, word: Word) -> list[str]:
+    def evaluator_input(self, word: Word) -> list[str]:
         """Return (w, ⟨C_n⟩) and padding: the result of the reduction, and the input of the evaluator."""
-        tokens, _ = self._serialised(self.source.word(word))
-        return [*tokens, *[PAD] * (self.positions_needed - len(tokens))]
+        tokens, _ = self._serialise(self.source.word(word))
+        return [*tokens, *[PAD_TOKEN] * (self.total_positions - len(tokens))]
 
-    def reduced(self, word: Word) -> str:
+    def apply_reduction(self, word: Word) -> str:
         """Return the instance as text, without padding: a line for the inputs and one for each gate."""
         self.prompt(word)
-        text = "".join(
-            f" {token}" if token in MARKS else token for token in self._serialised(self.source.word(word))[0]
-        )
+        text = "".join(f" {token}" if token in MARKS else token for token in self._serialise(self.source.word(word))[0])
         return re.sub(rf" ({'|'.join(GATE_NAMES)})", r"\n\1", text).strip() + "\n"
 
-    def _serialised(self, word: Sequence[str]) -> tuple[list[str], dict[str, int]]:
-        bits = pointer_width(self.positions_needed)
-        return serialised(self.circuit, word, bits, basis=self.basis, listed=True)
+    def _serialise(self, word: Sequence[str]) -> tuple[list[str], dict[str, int]]:
+        bits = pointer_width(self.total_positions)
+        return serialise(self.circuit, word, bits, basis=self.basis, order=True)
 
     def prompt(self, word: Word) -> Prompt:
         """The word and padding.
 
         Raises:
-            OutgrownError: If the word does not have the length that the weights are for.
+            ContextTooShortError: If the word does not have the length that the weights are for.
         """
-        symbols = of_length(self.source.word(word), self.length)
-        return Prompt((*symbols, *[PAD] * (self.positions_needed - self.length)), self.length)
+        symbols = require_length(self.source.word(word), self.length)
+        return Prompt((*symbols, *[PAD_TOKEN] * (self.total_positions - self.length)), self.length)
 
     @property
     def answer_position(self) -> int:
         """The position of the output."""
-        return self.position[self.circuit.outputs[0]]
+        return self.wire_positions[self.circuit.outputs[0]]
 
     def interface(self) -> Interface:
         """Describe the inputs and the output: a bit per symbol."""
@@ -162,68 +160,70 @@ class FamilyCodec(AnsweringCodec[Family]):
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """Yield the value of every wire; None at other positions."""
         held = wire_values(self.circuit, self.source.word(word))
-        at = {position: wire for wire, position in self.position.items()}
-        for position in range(self.positions_needed):
+        at = {position: wire for wire, position in self.wire_positions.items()}
+        for position in range(self.total_positions):
             yield held[at[position]] if position in at else None
 
-    def scene(self, word: Word, shown: Stretch) -> Scene:
+    def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """Return the circuit with the values of its wires."""
-        lines = tuple(map(str, self.circuit.ordered))
-        return wires_scene(self.circuit, self.source.word(word), self.position, lines, self.answer_position, shown)
+        lines = tuple(map(str, self.circuit.sorted_gates))
+        return wires_view(
+            self.circuit, self.source.word(word), self.wire_positions, lines, self.answer_position, window
+        )
 
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+    def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """Accepted if the output is 1."""
-        accepted = said[self.answer_position] == "true"
+        accepted = emitted[self.answer_position] == "true"
         return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word))
 
 
-TOKENS = ("0", "1", PAD)
+TOKENS = ("0", "1", PAD_TOKEN)
 
 
 def signals(codec: FamilyCodec, *, soft: bool) -> Program:
     """Build a transformer that outputs the value of every wire of C_n on words of length n."""
     # Step 1. The reduction: the tokens of the instance.
-    tokens = codec.instance("0" * codec.length)
+    tokens = codec.evaluator_input("0" * codec.length)
 
     def reads(*names: str) -> Signal:
         if names == (ONE,):
-            return token("is x=1", {"1": (1,), "0": (0,), PAD: (0,)})
-        return flag(f"is {' or '.join(names)}", [int(item in names) for item in tokens])
+            return token("is x=1", {"1": (1,), "0": (0,), PAD_TOKEN: (0,)})
+        return position_flag(f"is {' or '.join(names)}", [int(item in names) for item in tokens])
 
     # Step 2. The evaluator.
     evaluate = evaluate_boolean if codec.basis is Basis.AC else evaluate_threshold
-    value = evaluate(reads, codec.positions_needed, codec.turns, soft=soft)
-    return recogniser(f"{codec.source.name}-{codec.length}", TOKENS, value, positions=codec.positions_needed)
+    value = evaluate(reads, codec.total_positions, codec.iterations, soft=soft)
+    return recogniser(f"{codec.source.name}-{codec.length}", TOKENS, value, positions=codec.total_positions)
 
 
-_REDUCTION = Guide(
+_REDUCTION_STEP = TourStep(
     "What is at this position?",
     "Lemmas C.1 and C.2 of Svete et al. 2026. The first tokens are the word; position features encode the circuit for "
     "words of this length, serialised as in Definition C.1.",
     ("is…",),
 )
-_NUMBERS = Guide(
+_NUMBERS_STEP = TourStep(
     "Which number ends here?",
     "Lemma B.7 of Svete et al. 2026: every bit copies the prefix from its predecessor, and appends itself.",
     ("predecessor", "reading numbers"),
 )
-_WIRES = Guide(
+_WIRES_STEP = TourStep(
     "What does the wire hold?",
     "Lemma C.3 of Svete et al. 2026: an argument fetches the bit of its wire, and a gate attends to its arguments.",
     ("wire", "argument", "decides", "balance", "enough"),
 )
-_TURNS = Guide(
+_ITERATION_STEP = TourStep(
     "Iterate",
     "Corollary 5.1 of Svete et al. 2026: ⌈log₂ T⌉^d iterations for T positions, for every circuit.",
     ("layers of gates",),
 )
-GUIDE = (_REDUCTION, _NUMBERS, _WIRES, _TURNS)
+TOUR = (_REDUCTION_STEP, _NUMBERS_STEP, _WIRES_STEP, _ITERATION_STEP)
 
 
-def _cost(of: Callable[[Expression, Expression], Cost]) -> Cost:
+def _evaluator_cost(of: Callable[[Expression, Expression], Cost]) -> Cost:
     """Return the cost of an evaluator of T tokens with ⌈log₂ T⌉^d iterations."""
     tokens = parameter("T", "positions (polynomial in n)", lambda codec: codec.positions_needed)
-    address = let("p", largest(2, ceil_log2(tokens)))
+    address = define("p", largest(2, ceil_log2(tokens)))
     found = of(address, address ** parameter("d", "exponent of the family", lambda codec: codec.source.exponent))
     return replace(found, exact={"positions": tokens})
 
@@ -233,13 +233,13 @@ THEOREMS = (
         "uniform-circuits",
         "Languages of uniform AC^d circuit families, by reduction to circuit evaluation, constant precision",
         "Revisiting Padded Transformer Expressivity, Theorem 5.1 (a), Corollary 5.1, Lemmas C.1 to C.3",
-        Needs(
+        Requirements(
             "the tokens of ⟨C_n⟩, the position and those of four neighbours in ⌈log₂ T⌉ bits",
             scale="O(log T)",
-            also="padding; any F_b with b ≥ 2",
+            remark="padding; any F_b with b ≥ 2",
         ),
-        _cost(boolean_cost),
-        Family,
+        _evaluator_cost(boolean_cost),
+        CircuitFamily,
         ("hard", "soft"),
         codec=FamilyCodec,
         signals=lambda codec, attention: signals(codec, soft=attention == "soft"),
@@ -247,7 +247,7 @@ THEOREMS = (
             "The reduction: the word is followed by the tokens of the circuit for its length, as position features.",
             "The circuit evaluator reads them in ⌈log₂ T⌉^d iterations; its layers do not depend on the family.",
         ),
-        guide=GUIDE,
+        tour=TOUR,
         length="the length of words",
         rank=2,
     ),
@@ -255,13 +255,13 @@ THEOREMS = (
         "uniform-circuits-threshold",
         "Languages of uniform TC^d circuit families, by reduction to circuit evaluation, constant width",
         "Revisiting Padded Transformer Expressivity, Theorem 5.1 (b), Lemmas C.1 to C.3",
-        Needs(
+        Requirements(
             "the tokens of ⟨C_n⟩, i, i² and the positions of five neighbours",
             scale="4⌈log₂ T⌉ + 8",
-            also="padding; F_b with b ≥ 2⌈log₂ T⌉ + 1",
+            remark="padding; F_b with b ≥ 2⌈log₂ T⌉ + 1",
         ),
-        _cost(threshold_cost),
-        Family,
+        _evaluator_cost(threshold_cost),
+        CircuitFamily,
         ("hard", "soft"),
         codec=lambda family, length: FamilyCodec(family, length, Basis.TC),
         signals=lambda codec, attention: signals(codec, soft=attention == "soft"),
@@ -269,7 +269,7 @@ THEOREMS = (
             "The reduction: the word is followed by the tokens of the circuit for its length, as position features.",
             "The threshold evaluator reads them in ⌈log₂ T⌉^d iterations; its layers do not depend on the family.",
         ),
-        guide=GUIDE,
+        tour=TOUR,
         length="the length of words",
         rank=1,
     ),

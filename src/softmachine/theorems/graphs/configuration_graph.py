@@ -28,20 +28,20 @@ from functools import cached_property
 from typing import Protocol
 
 from softmachine.ir import Program, attend, recogniser, stack
-from softmachine.ir.composition import stacked
-from softmachine.ir.gadgets.binary_addresses import UNIT, by_bits, matching, settled
-from softmachine.ir.gadgets.position_tables import address_width, binary_address, flag
+from softmachine.ir.composition import compose
+from softmachine.ir.gadgets.binary_addresses import BIT_SCALE, address_scores, address_weighting, round_to_bit
+from softmachine.ir.gadgets.position_tables import address_width, binary_address_features, position_flag
 from softmachine.ir.primitives import one_hot
 from softmachine.ir.ranges import BIT
-from softmachine.languages.turing import MOVES, Tape, TuringMachine, execute
-from softmachine.support.errors import ConstructionError, OutgrownError
+from softmachine.languages.turing import MOVES, TapeConvention, TuringMachine, execute
+from softmachine.support.errors import ConstructionError, ContextTooShortError
 from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, S_co, Word
 from softmachine.theorems.cost import Cost, Expression, Term, ceil_log2, parameter
-from softmachine.theorems.graphs.connectivity import positions
+from softmachine.theorems.graphs.connectivity import count_positions
 from softmachine.theorems.graphs.connectivity import signals as connectivity_signals
-from softmachine.theorems.shared.recogniser_codec import PAD
-from softmachine.theorems.shared.turing_codec import STATES, OfMachine
-from softmachine.theorems.theorem import Needs, Theorem
+from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN
+from softmachine.theorems.shared.turing_codec import STATES, MachineCodecMixin
+from softmachine.theorems.theorem import Requirements, Theorem
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.table_features import NO_ADDRESS
 
@@ -66,7 +66,7 @@ class Configurations:
                 hint="turing-configuration-graph takes one-tape machines with an accepting state that write what they "
                 "read",
             )
-        leaving = next((place for place in self._reached() if not -1 <= place[1] <= self.length), None)
+        leaving = next((place for place in self._reachable() if not -1 <= place[1] <= self.length), None)
         if leaving is not None:
             raise ConstructionError(
                 f"{machine.name!r} may move more than one cell beyond its input: cell {leaving[1]} in {leaving[0]!r}",
@@ -79,67 +79,67 @@ class Configurations:
         return self.machine.name
 
     @property
-    def letters(self) -> tuple[str, ...]:
+    def cell_symbols(self) -> tuple[str, ...]:
         """The symbols of cells, including the blank because words may be shorter than n."""
         return (*self.machine.alphabet, self.machine.blank)
 
     @cached_property
-    def all(self) -> tuple[Configuration, ...]:
+    def nonfinal(self) -> tuple[Configuration, ...]:
         """The configurations with nonfinal states."""
-        states = [state for state in self.machine.states if state not in self.machine.final]
+        states = [state for state in self.machine.states if state not in self.machine.halting_states]
         return tuple((state, cell) for state in states for cell in range(-1, self.length + 1))
 
     @property
     def vertices(self) -> int:
         """The number of configurations, and one for acceptance."""
-        return len(self.all) + 1
+        return len(self.nonfinal) + 1
 
     @property
     def answer_position(self) -> int:
         """The position of the answer: that of the pair of the initial configuration and acceptance."""
         accepts = self.machine.start in self.machine.accept
-        start = self.vertices - 1 if accepts else self.number((self.machine.start, 0))
+        start = self.vertices - 1 if accepts else self.index_of((self.machine.start, 0))
         return self.length + start * self.vertices + self.vertices - 1
 
-    def number(self, configuration: Configuration) -> int:
+    def index_of(self, configuration: Configuration) -> int:
         """Return the index of a configuration."""
-        return self.all.index(configuration)
+        return self.nonfinal.index(configuration)
 
-    def symbols(self, cell: int) -> tuple[str, ...]:
+    def possible_symbols(self, cell: int) -> tuple[str, ...]:
         """Return the possible symbols of a cell."""
-        return self.letters if 0 <= cell < self.length else (self.machine.blank,)
+        return self.cell_symbols if 0 <= cell < self.length else (self.machine.blank,)
 
-    def next(self, configuration: Configuration, symbol: str) -> Configuration | None:
+    def successor(self, configuration: Configuration, symbol: str) -> Configuration | None:
         """Return the successor of a configuration on a symbol, or None; final states are normalised to cell 0."""
         state, cell = configuration
-        rule = self.machine.rule(state, (symbol,))
+        rule = self.machine.find_rule(state, (symbol,))
         if rule is None:
             return None
         after = cell + MOVES[rule.move[0]]
-        if after < 0 and self.machine.tape is Tape.ERROR:
+        if after < 0 and self.machine.tape is TapeConvention.ERROR:
             return None
-        if rule.next in self.machine.final or (after < 0 and self.machine.tape is Tape.STAY):
+        if rule.next in self.machine.halting_states or (after < 0 and self.machine.tape is TapeConvention.STAY):
             return rule.next, 0
         return rule.next, after
 
     def edges(self) -> Iterator[tuple[int, int, int, str]]:
         """Yield (from, to, cell, symbol): the step requires the symbol in the cell."""
-        for origin, configuration in enumerate(self.all):
-            for symbol in self.symbols(configuration[1]):
-                after = self.next(configuration, symbol)
+        for origin, configuration in enumerate(self.nonfinal):
+            for symbol in self.possible_symbols(configuration[1]):
+                after = self.successor(configuration, symbol)
                 if after is not None and after[0] in self.machine.accept:
                     yield origin, self.vertices - 1, configuration[1], symbol
-                elif after in self.all:  # Others are unreachable.
-                    yield origin, self.number(after), configuration[1], symbol
+                elif after in self.nonfinal:  # Others are unreachable.
+                    yield origin, self.index_of(after), configuration[1], symbol
 
-    def _reached(self) -> list[Configuration]:
+    def _reachable(self) -> list[Configuration]:
         """Return the configurations that are reachable if symbols may change between steps: an overapproximation."""
         found = [(self.machine.start, 0)]
         for place in found:
-            if place[0] in self.machine.final or not -1 <= place[1] <= self.length:
+            if place[0] in self.machine.halting_states or not -1 <= place[1] <= self.length:
                 continue
-            for symbol in self.symbols(place[1]):
-                after = self.next(place, symbol)
+            for symbol in self.possible_symbols(place[1]):
+                after = self.successor(place, symbol)
                 if after is not None and after not in found:
                     found.append(after)
         return found
@@ -172,14 +172,14 @@ class AcceptanceCodec(AnsweringCodec[S_co]):
         for position in range(len(self.prompt(word).tokens)):
             yield answer if position == self.answer_position else None
 
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+    def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """Accepted if an accepting configuration is reachable."""
-        accepted = said[self.answer_position] == "true"
+        accepted = emitted[self.answer_position] == "true"
         return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word))
 
 
 @dataclass(frozen=True)
-class ConfigurationCodec(OfMachine, AcceptanceCodec[TuringMachine]):
+class ConfigurationCodec(MachineCodecMixin, AcceptanceCodec[TuringMachine]):
     """The word, blanks up to length n, then padding; the answer at one position is whether the machine accepts."""
 
     length: int = 0
@@ -193,16 +193,16 @@ class ConfigurationCodec(OfMachine, AcceptanceCodec[TuringMachine]):
         """The word, blanks and padding.
 
         Raises:
-            OutgrownError: If the word is longer than the length that the weights are for.
+            ContextTooShortError: If the word is longer than the length that the weights are for.
         """
         symbols = self.machine.word(word)
         if len(symbols) > self.length:
-            raise OutgrownError(
+            raise ContextTooShortError(
                 f"the word has {len(symbols)} symbols, but these weights are for at most {self.length}",
                 context=len(symbols),
             )
         blanks = [self.machine.blank] * (self.length - len(symbols))
-        padding = [PAD] * positions(self.configurations.vertices)
+        padding = [PAD_TOKEN] * count_positions(self.configurations.vertices)
         return Prompt((*symbols, *blanks, *padding), self.length)
 
     @property
@@ -214,7 +214,7 @@ class ConfigurationCodec(OfMachine, AcceptanceCodec[TuringMachine]):
         return execute(self.machine, self.machine.word(word), max_steps=self.configurations.vertices).accepted
 
 
-class Steps(Protocol):
+class ConfigurationGraphProtocol(Protocol):
     """Configurations on words of a length, numbered from 0, and the symbols on which one leads to another."""
 
     @property
@@ -226,7 +226,7 @@ class Steps(Protocol):
         """The length of words."""
 
     @property
-    def letters(self) -> tuple[str, ...]:
+    def symbols(self) -> tuple[str, ...]:
         """The symbols of the cells of a word."""
 
     @property
@@ -237,20 +237,20 @@ class Steps(Protocol):
         """Yield (from, to, cell, symbol): the step requires the symbol in the cell, if it is a cell of the word."""
 
 
-def signals(configurations: Steps, *, soft: bool) -> Program:
+def signals(configurations: ConfigurationGraphProtocol, *, soft: bool) -> Program:
     """Build a transformer that recognises words up to a length, by its answer for (start, accept)."""
     length, vertices = configurations.length, configurations.vertices
-    connected = positions(vertices)
+    connected = count_positions(vertices)
     connects = connectivity_signals(vertices, soft=soft)
     # Steps 1 and 2. The edges of the configuration graph.
     leads = reduction(configurations, length + connected, soft=soft)
     # Step 3. The composition with connectivity.
-    return stacked(configurations.name, leads, connects, offset=length, bits=vertices**2, length=connected)
+    return compose(configurations.name, leads, connects, offset=length, bits=vertices**2, length=connected)
 
 
-def reduction(configurations: Steps, count: int, *, soft: bool) -> Program:
+def reduction(configurations: ConfigurationGraphProtocol, count: int, *, soft: bool) -> Program:
     """Build a transformer of ``count`` positions: at n + iN + j, whether configuration i leads to configuration j."""
-    length, vertices, symbols = configurations.length, configurations.vertices, configurations.letters
+    length, vertices, symbols = configurations.length, configurations.vertices, configurations.symbols
     # Step 1. The cell and symbol that lead from one configuration to another, or whether the step is unconditional.
     pairs = vertices**2
     cells, always = [0] * pairs, [0] * pairs
@@ -263,28 +263,34 @@ def reduction(configurations: Steps, count: int, *, soft: bool) -> Program:
             always[place] = 1
     # Step 2. Each pair of configurations fetches its symbol.
     before = [0] * length
-    edge = flag("leads anyway", [*before, *always])
+    edge = position_flag("leads anyway", [*before, *always])
     if length:
         width = address_width(length)
-        query, key = matching(
-            binary_address("cell", width, [*before, *cells]),
-            binary_address("own cell", width, [*range(length), *[NO_ADDRESS] * pairs]),
+        query, key = address_scores(
+            binary_address_features("cell", width, [*before, *cells]),
+            binary_address_features("own cell", width, [*range(length), *[NO_ADDRESS] * pairs]),
         )
-        letters = one_hot("symbol", symbols, others=(PAD,))
-        weighting = by_bits(soft, count)
-        read = attend("read", query=query, key=key, value=letters, mask=Mask.ALL, weighting=weighting, gap=UNIT)
-        parts = [edge, *(settled(f"leads on {s}", read[s], flag(f"needs {s}", [*before, *needs[s]])) for s in symbols)]
-        edge = stack(*parts).total.known(BIT)
-    return recogniser(f"steps of {configurations.name}", (*symbols, PAD), edge, positions=count)
+        letters = one_hot("symbol", symbols, default=(PAD_TOKEN,))
+        weighting = address_weighting(soft, count)
+        read = attend("read", query=query, key=key, value=letters, mask=Mask.ALL, weighting=weighting, gap=BIT_SCALE)
+        parts = [
+            edge,
+            *(
+                round_to_bit(f"leads on {s}", read[s], position_flag(f"needs {s}", [*before, *needs[s]]))
+                for s in symbols
+            ),
+        ]
+        edge = stack(*parts).total.with_range(BIT)
+    return recogniser(f"steps of {configurations.name}", (*symbols, PAD_TOKEN), edge, positions=count)
 
 
-LETTERS = parameter("n", "length of a word", lambda codec: codec.configurations.length)
+WORD_LENGTH = parameter("n", "length of a word", lambda codec: codec.configurations.length)
 
 
-def cost(vertices: Expression, most: Term) -> Cost:
+def cost(vertices: Expression, upper_bound: Term) -> Cost:
     """Return the cost for N vertices, with an upper bound of N."""
-    exact = {"layers": 3 + 2 * ceil_log2(vertices), "positions": LETTERS + vertices**2 + vertices**3}
-    return Cost(exact, {vertices.text: most, "precision": 2})
+    exact = {"layers": 3 + 2 * ceil_log2(vertices), "positions": WORD_LENGTH + vertices**2 + vertices**3}
+    return Cost(exact, {vertices.text: upper_bound, "precision": 2})
 
 
 THEOREMS = (
@@ -292,14 +298,14 @@ THEOREMS = (
         "turing-configuration-graph",
         "Read-only Turing machines, by reduction to connectivity of configurations, constant precision",
         "Revisiting Padded Transformer Expressivity, Lemmas 5.3 and 5.4",
-        Needs(
+        Requirements(
             "configurations as position features",
             scale="O(log positions)",
-            also="padding; any F_b with b ≥ 2; only machines that write nothing",
+            remark="padding; any F_b with b ≥ 2; only machines that write nothing",
         ),
         cost(
             parameter("N", "reached configurations + 1", lambda codec: codec.configurations.vertices),
-            STATES * (LETTERS + 2) + 1,
+            STATES * (WORD_LENGTH + 2) + 1,
         ),
         TuringMachine,
         ("hard", "soft"),

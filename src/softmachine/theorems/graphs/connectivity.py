@@ -25,19 +25,27 @@ from dataclasses import dataclass
 
 from softmachine.ir import Program, Signal, constant, loop, recogniser, stack
 from softmachine.ir.gadgets import any_of
-from softmachine.ir.gadgets.binary_addresses import UNIT, avoiding, both, by_bits, fetched, matching, settled
-from softmachine.ir.gadgets.position_tables import binary_address, flag
+from softmachine.ir.gadgets.binary_addresses import (
+    BIT_SCALE,
+    address_scores,
+    address_weighting,
+    conjunction,
+    fetch_by_scores,
+    penalty_scores,
+    round_to_bit,
+)
+from softmachine.ir.gadgets.position_tables import binary_address_features, position_flag
 from softmachine.ir.primitives import token
 from softmachine.languages.graph import Graph
-from softmachine.languages.run_view import Network, Scene, Stretch
+from softmachine.languages.run_view import GraphPicture, RunView, TokenWindow
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems import cost
 from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.theorems.cost import Cost, parameter
-from softmachine.theorems.shared.recogniser_codec import PAD
-from softmachine.theorems.theorem import Guide, Needs, Theorem
+from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 from softmachine.transformer.features import ceil_log2
-from softmachine.transformer.head_view import Number, Sight
+from softmachine.transformer.head_view import EnclosedNumber, HeadView
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,8 @@ class GraphCodec(AnsweringCodec[Graph]):
         """Return the prompt, which is the same for every question: the graph and padding."""
         self.source.word(word)
         vertices = self.source.vertices
-        matrix = [str(int(self.source.adjacent(one, other))) for one in vertices for other in vertices]
-        return Prompt((*matrix, *[PAD] * len(vertices) ** 3), len(matrix))
+        matrix = [str(int(self.source.is_adjacent(one, other))) for one in vertices for other in vertices]
+        return Prompt((*matrix, *[PAD_TOKEN] * len(vertices) ** 3), len(matrix))
 
     def interface(self) -> Interface:
         """Describe the inputs (the adjacency matrix) and outputs (whether there is a path), at the same positions."""
@@ -74,64 +82,66 @@ class GraphCodec(AnsweringCodec[Graph]):
         """Yield for every pair whether there is a path."""
         vertices = self.source.vertices
         for start in vertices:
-            reached = self.source.reachable(start)
+            reached = self.source.distances_from(start)
             yield from ("true" if other in reached else "false" for other in vertices)
         yield from [None] * len(vertices) ** 3
 
     @property
-    def lines(self) -> Sequence[str]:
+    def source_lines(self) -> Sequence[str]:
         """The edges."""
         arrow = "→" if self.source.directed else "–"
         return tuple(f"{one} {arrow} {other}" for one, other in self.source.edges)
 
-    def scene(self, word: Word, shown: Stretch) -> Scene:
+    def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """Return the graph; a position represents a pair of vertices, or a pair with an intermediate vertex."""
         graph, count = self.source, len(self.source.vertices)
-        numbers, pairs = graph.index_of, count**2
+        numbers, pairs = graph.vertex_indices, count**2
         # Padding represents (i, k, j), in the order of the theorem.
         triples = ((index // pairs, index // count % count, index % count) for index in range(count**3))
         tuples = [*((index // count, index % count) for index in range(pairs)), *triples]
-        network = Network(
+        network = GraphPicture(
             vertices=graph.vertices,
             edges=[(numbers[one], numbers[other]) for one, other in graph.edges],
             directed=graph.directed,
             asked=[numbers[vertex] for vertex in graph.word(word)],
-            reached=[[numbers[other] for other in graph.reachable(vertex)] for vertex in graph.vertices],
-            positions=tuples[shown.first : shown.first + len(shown.tokens)],
+            reached=[[numbers[other] for other in graph.distances_from(vertex)] for vertex in graph.vertices],
+            positions=tuples[window.first : window.first + len(window.tokens)],
         )
         edge = {pair: index for index, pair in enumerate(network.edges)}
         if not graph.directed:
             edge |= {(other, one): index for (one, other), index in edge.items()}
         active = [edge.get((ends[0], ends[-1])) for ends in network.positions]
-        return Scene(self.lines, active, picture=network, focus=network.asked[0] * count + network.asked[1])
+        return RunView(
+            self.source_lines, active, picture=network, focus_position=network.asked[0] * count + network.asked[1]
+        )
 
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+    def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """Accepted if the second vertex is reachable from the first."""
-        start, end = (self.source.index_of[vertex] for vertex in self.source.word(word))
-        reached = said[start * len(self.source.vertices) + end] == "true"
+        start, end = (self.source.vertex_indices[vertex] for vertex in self.source.word(word))
+        reached = emitted[start * len(self.source.vertices) + end] == "true"
         return Outcome(verdict="accept" if reached else "reject", word=self.source.word(word))
 
 
-GUIDE = (
-    Guide(
+TOUR = (
+    TourStep(
         "Which vertices does this position represent?",
         "Theorem C.1 of Svete et al. 2026. There is a position for each pair (i, j), whose token is an entry of the "
         "adjacency matrix, and one of padding for each triple (i, k, j). Position features are i, k, j in signed bits.",
         ("i", "k", "j", "is pair", "is triple", "edge"),
     ),
-    Guide(
+    TourStep(
         "Paths of half the length",
         "A triple fetches from the pairs (i, k) and (k, j) whether there are paths of half the length (Lemma B.3 of "
         "Svete et al. 2026: each bit that differs lowers the score by 4). Two units compute whether there are both.",
         ("i to k", "k to j", "path over k"),
     ),
-    Guide(
+    TourStep(
         "Is there a path through some k?",
         "A pair attends to the triples with its ends; one that has both paths has the best score, so that the head "
         "retrieves whether there is one.",
         ("i to j over some k", "reached"),
     ),
-    Guide(
+    TourStep(
         "Double",
         "After iteration l, a pair has the paths of at most 2^l edges; ⌈log₂ N⌉ iterations suffice.",
         ("doubling",),
@@ -139,105 +149,109 @@ GUIDE = (
 )
 
 
-def tell(codec: GraphCodec, sight: Sight) -> str | None:
+def explain_head(codec: GraphCodec, view: HeadView) -> str | None:
     """Explain an observation of a head; None at positions whose result is not used."""
-    vertices, position = codec.source.vertices, sight.position
+    vertices, position = codec.source.vertices, view.position
     count = len(vertices)
-    found = sight.added.get(sight.name)
+    found = view.added.get(view.name)
     if found is None:
         return None
-    if position < count**2 and sight.name == "i to j over some k":
+    if position < count**2 and view.name == "i to j over some k":
         first, last = divmod(position, count)
-        return f"{vertices[first]} to {vertices[last]} over some vertex: {_answer(found)}"
-    if position < count**2 or sight.name == "i to j over some k":
+        return f"{vertices[first]} to {vertices[last]} over some vertex: {_describe_answer(found)}"
+    if position < count**2 or view.name == "i to j over some k":
         return None
     first, rest = divmod(position - count**2, count**2)
     middle, last = divmod(rest, count)
-    ends = (first, middle) if sight.name == "i to k" else (middle, last)
-    return f"{vertices[ends[0]]} to {vertices[ends[1]]}, asked at position {sight.chosen[0]:,}: {_answer(found)}"
+    ends = (first, middle) if view.name == "i to k" else (middle, last)
+    return (
+        f"{vertices[ends[0]]} to {vertices[ends[1]]}, asked at position {view.chosen[0]:,}: {_describe_answer(found)}"
+    )
 
 
-def _answer(found: Number) -> str:
+def _describe_answer(found: EnclosedNumber) -> str:
     return "there is a path" if float(found) > 0.5 else "no path yet"
 
 
-TOKENS = ("0", "1", PAD)
-MOST_VERTICES = 40
+TOKENS = ("0", "1", PAD_TOKEN)
+MAX_VERTICES = 40
 """Maximal number of vertices; 40 vertices take 65,600 positions."""
 
 
-def positions(vertices: int) -> int:
+def count_positions(vertices: int) -> int:
     """Return the number of positions for a number of vertices."""
     return vertices**2 + vertices**3
 
 
-def signals(vertices: int, *, soft: bool, among: int = 0) -> Program:
+def signals(vertices: int, *, soft: bool, mask: int = 0) -> Program:
     """Build a transformer that outputs at the position of every pair (i, j) whether j is reachable from i.
 
     Args:
         vertices: N.
         soft: Whether attention is softmax.
-        among: The total number of positions, if it is composed with a reduction.
+        mask: The total number of positions, if it is composed with a reduction.
 
     Raises:
         ConstructionError: If there are more than the maximal number of vertices.
     """
-    if vertices > MOST_VERTICES:
+    if vertices > MAX_VERTICES:
         raise ConstructionError(
-            f"connectivity of {vertices} vertices takes {positions(vertices):,} positions (N² + N³)",
-            hint=f"at most {MOST_VERTICES} vertices are allowed",
+            f"connectivity of {vertices} vertices takes {count_positions(vertices):,} positions (N² + N³)",
+            hint=f"at most {MAX_VERTICES} vertices are allowed",
         )
-    edge = token("edge", {"1": (1,), "0": (0,), PAD: (0,)})
-    reached = closure(vertices, edge, soft=soft, among=among)
-    return recogniser(f"connectivity-{vertices}", TOKENS, reached, positions=positions(vertices))
+    edge = token("edge", {"1": (1,), "0": (0,), PAD_TOKEN: (0,)})
+    reached = transitive_closure(vertices, edge, soft=soft, mask=mask)
+    return recogniser(f"connectivity-{vertices}", TOKENS, reached, positions=count_positions(vertices))
 
 
-def closure(vertices: int, edge: Signal, *, soft: bool, among: int = 0) -> Signal:
+def transitive_closure(vertices: int, edge: Signal, *, soft: bool, mask: int = 0) -> Signal:
     """Whether j is reachable from i, at the position of (i, j).
 
     Args:
         vertices: N.
         edge: At the position of (i, j), whether there is an edge from i to j; elsewhere 0.
         soft: Whether attention is softmax.
-        among: The total number of positions, if there are more than those of pairs and triples.
+        mask: The total number of positions, if there are more than those of pairs and triples.
     """
     # Step 1. A position for each pair and each triple.
-    first, middle, last, is_pair, is_triple = _fields(vertices)
-    weighting = by_bits(soft, max(among, positions(vertices)))
+    first, middle, last, is_pair, is_triple = _index_features(vertices)
+    weighting = address_weighting(soft, max(mask, count_positions(vertices)))
 
     def fetch(name: str, ends: Signal, others: Signal, value: Signal, *more: tuple[Signal, Signal]) -> Signal:
         """The value at the pair or triple with the given ends, except at ``others``."""
-        return fetched(name, [matching(ends, stack(first, last)), avoiding(others), *more], value, weighting)
+        return fetch_by_scores(
+            name, [address_scores(ends, stack(first, last)), penalty_scores(others), *more], value, weighting
+        )
 
     def turn(reached: Signal) -> Signal:
         # Step 2. A triple fetches whether there are paths of half the length.
         before = fetch("i to k", stack(first, middle), is_triple, reached)
         after = fetch("k to j", stack(middle, last), is_triple, reached)
-        over = both("path over k", before, after, is_triple)
+        over = conjunction("path over k", before, after, is_triple)
         # Step 3. A pair attends to a triple that has both.
-        preferred = (constant(UNIT), over - 1)
+        preferred = (constant(BIT_SCALE), over - 1)
         some = fetch("i to j over some k", stack(first, last), is_pair, over, preferred)
-        return settled("reached", some, is_pair)
+        return round_to_bit("reached", some, is_pair)
 
     same = [int(i == j) for i in range(vertices) for j in range(vertices)]
-    start = any_of("edge or same", edge, flag("i = j", same))
+    start = any_of("edge or same", edge, position_flag("i = j", same))
     times = ceil_log2(vertices)
-    return loop("doubling", times=times, carry=start, body=turn) if times else start
+    return loop("doubling", iterations=times, initial=start, body=turn) if times else start
 
 
-def _fields(vertices: int) -> tuple[Signal, Signal, Signal, Signal, Signal]:
+def _index_features(vertices: int) -> tuple[Signal, Signal, Signal, Signal, Signal]:
     """i, k and j as signed bits (k = j at pairs, so that they attend to themselves), and flags of pairs and triples."""
     every = range(vertices)
     pairs = [(i, j, j) for i in every for j in every]
     triples = [(i, k, j) for i in every for k in every for j in every]
     width = max(1, ceil_log2(vertices))
     fields = (
-        binary_address(name, width, [entry[k] for entry in (*pairs, *triples)])
+        binary_address_features(name, width, [entry[k] for entry in (*pairs, *triples)])
         for k, name in enumerate(("i", "k", "j"))
     )
     first, middle, last = fields
-    is_pair = flag("is pair", [1] * len(pairs))
-    is_triple = flag("is triple", [0] * len(pairs) + [1] * len(triples))
+    is_pair = position_flag("is pair", [1] * len(pairs))
+    is_triple = position_flag("is triple", [0] * len(pairs) + [1] * len(triples))
     return first, middle, last, is_pair, is_triple
 
 
@@ -248,10 +262,10 @@ THEOREMS = (
         "connectivity",
         "Graph connectivity by path doubling: ⌈log₂ N⌉ iterations, N³ positions of padding, constant precision",
         "Revisiting Padded Transformer Expressivity, Theorem C.1",
-        Needs(
+        Requirements(
             "i, k and j as position features, ⌈log₂ N⌉ bits each",
             scale="O(log N)",
-            also="padding; any F_b with b ≥ 2",
+            remark="padding; any F_b with b ≥ 2",
         ),
         Cost(
             {"layers": 1 + 2 * cost.ceil_log2(_VERTICES), "positions": _VERTICES**2 + _VERTICES**3},
@@ -266,8 +280,8 @@ THEOREMS = (
             "A triple (i, k, j) fetches from (i, k) and (k, j) whether there are paths of half the length.",
             "A pair attends to a triple that has both; ⌈log₂ N⌉ iterations suffice.",
         ),
-        guide=GUIDE,
-        tells=tell,
+        tour=TOUR,
+        explain_head=explain_head,
         rank=1,
     ),
 )

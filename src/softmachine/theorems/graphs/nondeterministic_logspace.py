@@ -28,34 +28,34 @@ from functools import cached_property
 from itertools import product
 
 from softmachine.languages.graph import Graph, to_text
-from softmachine.languages.logspace import Configuration, LogspaceMachine, accepts, following
-from softmachine.languages.logspace.machine import BLANK, LEFT, RIGHT
+from softmachine.languages.logspace import Configuration, LogspaceMachine, accepts, successors
+from softmachine.languages.logspace.machine import BLANK, LEFT_END, RIGHT_END
 from softmachine.support.errors import ConstructionError
-from softmachine.support.text import many
+from softmachine.support.text import pluralize
 from softmachine.theorems.codec import Prompt, Word
 from softmachine.theorems.cost import parameter
-from softmachine.theorems.graphs.configuration_graph import LETTERS, AcceptanceCodec, cost, signals
-from softmachine.theorems.graphs.connectivity import MOST_VERTICES, positions
-from softmachine.theorems.shared.recogniser_codec import PAD, of_length
-from softmachine.theorems.theorem import Guide, Needs, Theorem
+from softmachine.theorems.graphs.configuration_graph import WORD_LENGTH, AcceptanceCodec, cost, signals
+from softmachine.theorems.graphs.connectivity import MAX_VERTICES, count_positions
+from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN, require_length
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 
 ACCEPTED = "accepted"
-MOST_CONFIGURATIONS = 100_000
+MAX_CONFIGURATIONS = 100_000
 """Maximal number of configurations."""
 
 
-class Kept(StrEnum):
+class VertexSelection(StrEnum):
     """Which configurations are vertices."""
 
     ALL = "all"
     """Every state, both heads anywhere, any content of the work tape: as in the lemma."""
-    REACHED = "reached"
+    REACHABLE = "reached"
     """Those that are reachable on some word."""
     USEFUL = "useful"
     """Of these, those from which acceptance is reachable."""
 
 
-Step = tuple[Configuration, Configuration, str]
+ConfigurationStep = tuple[Configuration, Configuration, str]
 """A configuration, a successor, and the input symbol that the step requires."""
 
 
@@ -72,7 +72,7 @@ class ConfigurationGraph:
 
     machine: LogspaceMachine
     length: int
-    kept: Kept = Kept.USEFUL
+    vertex_selection: VertexSelection = VertexSelection.USEFUL
 
     @property
     def name(self) -> str:
@@ -80,53 +80,57 @@ class ConfigurationGraph:
         return self.machine.name
 
     @property
-    def letters(self) -> tuple[str, ...]:
+    def symbols(self) -> tuple[str, ...]:
         """The symbols of cells: the alphabet."""
         return self.machine.alphabet
 
-    def symbols(self, head: int) -> tuple[str, ...]:
+    def readable_symbols(self, head: int) -> tuple[str, ...]:
         """Return the symbols that the input head may read in a cell."""
-        return (LEFT,) if head == 0 else (RIGHT,) if head == self.length + 1 else self.letters
+        return (LEFT_END,) if head == 0 else (RIGHT_END,) if head == self.length + 1 else self.symbols
 
     @cached_property
-    def _steps(self) -> tuple[Step, ...]:
+    def _steps(self) -> tuple[ConfigurationStep, ...]:
         """All steps from the reachable configurations, or from all configurations."""
-        first = (self.machine.initial(self.length),)
-        found = dict.fromkeys(self._everything() if self.kept is Kept.ALL else first)
-        steps: list[Step] = []
+        first = (self.machine.initial_configuration(self.length),)
+        found = dict.fromkeys(self._all_configurations() if self.vertex_selection is VertexSelection.ALL else first)
+        steps: list[ConfigurationStep] = []
         for origin in (queue := list(found)):
-            for symbol in self.symbols(origin.head):
-                for after in following(self.machine, origin, symbol):
+            for symbol in self.readable_symbols(origin.head):
+                for after in successors(self.machine, origin, symbol):
                     steps.append((origin, after, symbol))
                     if after not in found:
                         found[after] = None
                         queue.append(after)
-            self._require(len(found))
+            self._require_size(len(found))
         return tuple(dict.fromkeys(steps))
 
-    def _require(self, count: int) -> None:
-        if count > MOST_CONFIGURATIONS:
+    def _require_size(self, count: int) -> None:
+        if count > MAX_CONFIGURATIONS:
             raise ConstructionError(
-                f"{self.machine.name!r} has more than {MOST_CONFIGURATIONS:,} configurations on words of "
-                f"{many(self.length, 'symbol')}"
+                f"{self.machine.name!r} has more than {MAX_CONFIGURATIONS:,} configurations on words of "
+                f"{pluralize(self.length, 'symbol')}"
             )
 
-    def _everything(self) -> Iterator[Configuration]:
+    def _all_configurations(self) -> Iterator[Configuration]:
         """Yield all configurations, the initial one first."""
-        machine, space = self.machine, self.machine.space(self.length)
-        self._require(machine.configurations(self.length))
-        works = product((BLANK, *machine.symbols), repeat=space)
+        machine, space = self.machine, self.machine.work_cells(self.length)
+        self._require_size(machine.count_configurations(self.length))
+        works = product((BLANK, *machine.work_symbols), repeat=space)
         heads = product(machine.states, range(self.length + 2), range(space + 2))
         return (Configuration(*where, work) for where, work in product(heads, works))
 
     @cached_property
-    def all(self) -> tuple[Configuration, ...]:
+    def selected(self) -> tuple[Configuration, ...]:
         """The configurations that are vertices, the initial one first; accepting ones share the last vertex."""
-        first = self.machine.initial(self.length)
-        every = self._everything() if self.kept is Kept.ALL else (after for _, after, _ in self._steps)
+        first = self.machine.initial_configuration(self.length)
+        every = (
+            self._all_configurations()
+            if self.vertex_selection is VertexSelection.ALL
+            else (after for _, after, _ in self._steps)
+        )
         reached = dict.fromkeys((first, *every))
         going = [found for found in reached if found.state not in self.machine.accept]
-        if self.kept is not Kept.USEFUL:
+        if self.vertex_selection is not VertexSelection.USEFUL:
             return tuple(going)
         useful = {found for found in reached if found.state in self.machine.accept}
         before: dict[Configuration, list[Configuration]] = {}
@@ -141,7 +145,7 @@ class ConfigurationGraph:
     @property
     def vertices(self) -> int:
         """The number of configurations, and one for acceptance."""
-        return len(self.all) + 1
+        return len(self.selected) + 1
 
     @property
     def answer_position(self) -> int:
@@ -151,16 +155,16 @@ class ConfigurationGraph:
 
     def edges(self) -> Iterator[tuple[int, int, int, str]]:
         """Yield (from, to, cell, symbol): the step requires the symbol in the cell; cells are numbered from 0."""
-        number = {found: index for index, found in enumerate(self.all)}
+        number = {found: index for index, found in enumerate(self.selected)}
         for origin, after, symbol in self._steps:
             target = self.vertices - 1 if after.state in self.machine.accept else number.get(after)
             if origin in number and target is not None:
                 yield number[origin], target, origin.head - 1, symbol
 
-    def on(self, word: Sequence[str]) -> Graph:
+    def graph_of_word(self, word: Sequence[str]) -> Graph:
         """Return the graph of a word, the result of the reduction."""
-        names = [*map(str, self.all), ACCEPTED]
-        tape = (LEFT, *word, RIGHT)
+        names = [*map(str, self.selected), ACCEPTED]
+        tape = (LEFT_END, *word, RIGHT_END)
         edges = [(names[one], names[other]) for one, other, cell, symbol in self.edges() if tape[cell + 1] == symbol]
         return Graph(name=f"{self.name} on a word", vertices=tuple(names), edges=tuple(dict.fromkeys(edges)))
 
@@ -170,38 +174,39 @@ class LogspaceCodec(AcceptanceCodec[LogspaceMachine]):
     """A word of length n, then padding; the answer at one position is whether the machine accepts."""
 
     length: int = 0
-    kept: Kept = Kept.USEFUL
+    vertex_selection: VertexSelection = VertexSelection.USEFUL
 
     def __post_init__(self) -> None:
-        if self.configurations.vertices > MOST_VERTICES:
+        if self.configurations.vertices > MAX_VERTICES:
             count = self.configurations.vertices
             raise ConstructionError(
-                f"{self.source.name!r} has {count:,} configurations on words of {many(self.length, 'symbol')}, which "
-                f"take {positions(count):,} positions (N² + N³)",
-                hint=f"at most {MOST_VERTICES} are allowed: give a shorter word",
+                f"{self.source.name!r} has {count:,} configurations on words of {pluralize(self.length, 'symbol')}, "
+                f"which "
+                f"take {count_positions(count):,} positions (N² + N³)",
+                hint=f"at most {MAX_VERTICES} are allowed: give a shorter word",
             )
 
     @cached_property
     def configurations(self) -> ConfigurationGraph:
         """The configurations on words of this length."""
-        return ConfigurationGraph(self.source, self.length, self.kept)
+        return ConfigurationGraph(self.source, self.length, self.vertex_selection)
 
     @property
     def input_length(self) -> int:
         return self.length
 
-    def reduced(self, word: Word) -> str:
+    def apply_reduction(self, word: Word) -> str:
         """Return the configuration graph of a word, as a list of edges."""
-        return to_text(self.configurations.on(self.source.word(word)))
+        return to_text(self.configurations.graph_of_word(self.source.word(word)))
 
     def prompt(self, word: Word) -> Prompt:
         """The word and padding.
 
         Raises:
-            OutgrownError: If the word does not have the length that the weights are for.
+            ContextTooShortError: If the word does not have the length that the weights are for.
         """
-        symbols = of_length(self.source.word(word), self.length)
-        return Prompt((*symbols, *[PAD] * positions(self.configurations.vertices)), self.length)
+        symbols = require_length(self.source.word(word), self.length)
+        return Prompt((*symbols, *[PAD_TOKEN] * count_positions(self.configurations.vertices)), self.length)
 
     @property
     def answer_position(self) -> int:
@@ -211,21 +216,21 @@ class LogspaceCodec(AcceptanceCodec[LogspaceMachine]):
         return accepts(self.source, word)
 
 
-GUIDE = (
-    Guide(
+TOUR = (
+    TourStep(
         "Which input symbol does this step need?",
         "Lemma 5.4 of Svete et al. 2026. There is a position for each pair of configurations; the first may lead to "
         "the second if the input head reads a certain symbol, which the position fetches. Position features encode the "
         "cell and the symbol.",
         ("cell", "own cell", "read", "leads…", "needs…"),
     ),
-    Guide(
+    TourStep(
         "An edge of the configuration graph",
         "Lemma 5.3 of Svete et al. 2026. The output of the reduction replaces the adjacency matrix that connectivity "
         "reads.",
         ("letter", "is letter", "is padding"),
     ),
-    Guide(
+    TourStep(
         "Is there a path?",
         "Theorem C.1 of Svete et al. 2026. After iteration l a pair has a bit: whether at most 2^l steps lead from one "
         "to the other.",
@@ -241,31 +246,31 @@ _GOING = parameter(
 )
 _COST = cost(
     parameter("N", "kept configurations + 1", lambda codec: codec.configurations.vertices),
-    _GOING * (LETTERS + 2) * (_CELLS + 2) * (_WORK + 1) ** _CELLS + 1,
+    _GOING * (WORD_LENGTH + 2) * (_CELLS + 2) * (_WORK + 1) ** _CELLS + 1,
 )
 
 
-def _theorem(name: str, statement: str, kept: Kept, rank: int) -> Theorem:
+def _theorem(name: str, statement: str, vertices: VertexSelection, rank: int) -> Theorem:
     return Theorem(
         name,
         statement,
         "Revisiting Padded Transformer Expressivity, Lemmas 5.3 and 5.4, Theorem C.1",
-        Needs(
+        Requirements(
             "configurations as position features",
             scale="O(log positions)",
-            also="padding; any F_b with b ≥ 2",
+            remark="padding; any F_b with b ≥ 2",
         ),
         _COST,
         LogspaceMachine,
         ("hard", "soft"),
-        codec=lambda source, length: LogspaceCodec(source, length, kept),
+        codec=lambda source, length: LogspaceCodec(source, length, vertices),
         signals=lambda codec, attention: signals(codec.configurations, soft=attention == "soft"),
         steps=(
             "On words of length n there are polynomially many configurations; each step depends on one symbol.",
             "The reduction computes the steps for all pairs of configurations in parallel: each fetches its symbol.",
             "Connectivity, composed with it, decides whether an accepting configuration is reachable.",
         ),
-        guide=GUIDE,
+        tour=TOUR,
         length="the length of words",
         rank=rank,
     )
@@ -275,13 +280,13 @@ THEOREMS = (
     _theorem(
         "nl-configuration-graph",
         "NL: nondeterministic logspace machines, by reduction to connectivity, constant precision",
-        Kept.USEFUL,
+        VertexSelection.USEFUL,
         rank=1,
     ),
     _theorem(
         "nl-configuration-graph-unpruned",
         "NL with all configurations as vertices, including unreachable ones, as in the paper",
-        Kept.ALL,
+        VertexSelection.ALL,
         rank=2,
     ),
 )

@@ -29,16 +29,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.ir import Program, Signal, attend, constant, loop, named, recogniser, relu, stack, total
-from softmachine.ir.gadgets.layer_norm_hash import look_up
+from softmachine.ir import Program, Signal, attend, constant, loop, named, recogniser, relu, stack, sum_signals
+from softmachine.ir.gadgets.layer_norm_hash import lookup_by_hash
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT, real
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.codec import Word
 from softmachine.theorems.cost import Cost, parameter
-from softmachine.theorems.shared.recogniser_codec import StartedCodec
-from softmachine.theorems.theorem import Guide, Needs, Theorem
+from softmachine.theorems.shared.recogniser_codec import StartTokenCodec
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Logarithm
 
@@ -60,56 +60,56 @@ class Automaton:
     def __post_init__(self) -> None:
         machine = self.machine
         if machine.tapes != 1 or not machine.accept:
-            raise _not_an_automaton(machine, "it has several tapes or no accepting state")
+            raise _not_an_automaton_error(machine, "it has several tapes or no accepting state")
         for rule in machine.rules:
             if rule.read != rule.write:
-                raise _not_an_automaton(machine, f"the rule {rule} writes")
-            continues = rule.next not in machine.final
+                raise _not_an_automaton_error(machine, f"the rule {rule} writes")
+            continues = rule.next not in machine.halting_states
             if continues and rule.read == (machine.blank,):
-                raise _not_an_automaton(machine, f"the rule {rule} continues after the end of the word")
+                raise _not_an_automaton_error(machine, f"the rule {rule} continues after the end of the word")
             if continues and rule.move != ("R",):
-                raise _not_an_automaton(machine, f"the rule {rule} does not move right")
+                raise _not_an_automaton_error(machine, f"the rule {rule} does not move right")
 
     @cached_property
     def states(self) -> tuple[str, ...]:
         """The non-final states of the machine, and one absorbing state per verdict."""
-        return (*(state for state in self.machine.states if state not in self.machine.final), ACCEPTS, REJECTS)
+        return (*(state for state in self.machine.states if state not in self.machine.halting_states), ACCEPTS, REJECTS)
 
     @property
     def start(self) -> int:
         """The index of the start state."""
-        return self.states.index(self._standing(self.machine.start))
+        return self.states.index(self._verdict_after_stops(self.machine.start))
 
-    def after(self, letter: str) -> tuple[int, ...]:
+    def successors(self, letter: str) -> tuple[int, ...]:
         """For each state, the index of its successor on a symbol."""
-        return tuple(self._next(state, letter) for state in range(len(self.states)))
+        return tuple(self._successor(state, letter) for state in range(len(self.states)))
 
     @cached_property
     def accepting(self) -> tuple[bool, ...]:
         """For each state, whether a word that ends there is accepted."""
-        last = (self._next(state, self.machine.blank) for state in range(len(self.states)))
+        last = (self._successor(state, self.machine.blank) for state in range(len(self.states)))
         return tuple(self.states[state] == ACCEPTS for state in last)
 
     def accepts(self, word: Word) -> bool:
         """Whether a word is accepted."""
         state = self.start
         for letter in word:
-            state = self._next(state, letter)
+            state = self._successor(state, letter)
         return self.accepting[state]
 
-    def _next(self, state: int, symbol: str) -> int:
+    def _successor(self, state: int, symbol: str) -> int:
         if state >= len(self.states) - 2:
             return state
-        rule = self.machine.rule(self.states[state], (symbol,))
-        return self.states.index(REJECTS if rule is None else self._standing(rule.next))
+        rule = self.machine.find_rule(self.states[state], (symbol,))
+        return self.states.index(REJECTS if rule is None else self._verdict_after_stops(rule.next))
 
-    def _standing(self, state: str) -> str:
+    def _verdict_after_stops(self, state: str) -> str:
         if state in self.machine.accept:
             return ACCEPTS
         return REJECTS if state in self.machine.reject else state
 
 
-def _not_an_automaton(machine: TuringMachine, why: str) -> ConstructionError:
+def _not_an_automaton_error(machine: TuringMachine, why: str) -> ConstructionError:
     return ConstructionError(
         f"{machine.name!r} is not a finite automaton: {why}",
         hint="this theorem applies to machines that read every symbol once, move right, and decide at the first blank",
@@ -117,7 +117,7 @@ def _not_an_automaton(machine: TuringMachine, why: str) -> ConstructionError:
 
 
 @dataclass(frozen=True)
-class AutomatonCodec(StartedCodec[TuringMachine]):
+class AutomatonCodec(StartTokenCodec[TuringMachine]):
     """Codec with prompt "start token, word"; the output at each position is whether the prefix is accepted.
 
     Raises:
@@ -145,64 +145,70 @@ def signals(codec: AutomatonCodec) -> Program:
     automaton = codec.automaton
     size = len(automaton.states)
     # Step 1. The transition function of each symbol, and 1/(i+1).
-    table = {codec.start: _bits(range(size))} | {letter: _bits(automaton.after(letter)) for letter in codec.alphabet}
-    transition = token("transition", table, labels=_labels(automaton)).known(BIT)
+    table = {codec.start: _transition_bits(range(size))} | {
+        letter: _transition_bits(automaton.successors(letter)) for letter in codec.alphabet
+    }
+    transition = token("transition", table, labels=_pair_labels(automaton)).with_range(BIT)
     is_start = token("start", {codec.start: (1,)} | dict.fromkeys(codec.alphabet, (0,)))
     per = attend("1/(i+1)", value=is_start, mask=Mask.CAUSAL)
     # Step 2. Every iteration doubles the number of symbols covered.
-    begin = stack(transition, per.known(real(0, 1)))
-    covered = loop("doubling", times=Logarithm(of_length=True), carry=begin, body=_loop_body(size, per))
+    begin = stack(transition, per.with_range(real(0, 1)))
+    covered = loop("doubling", iterations=Logarithm(of_length=True), initial=begin, body=_loop_body(size, per))
     # Step 3. The state that is reached from the start state.
     ends = [covered[size * automaton.start + state] for state in range(size) if automaton.accepting[state]]
-    accepted = named("accepted", total(*ends, kind=BIT)) if ends else constant(0).known(BIT)
+    accepted = named("accepted", sum_signals(*ends, value_range=BIT)) if ends else constant(0).with_range(BIT)
     return recogniser(codec.source.name, (codec.start, *codec.alphabet), accepted)
 
 
-def _loop_body(size: int, per: Signal) -> Callable[[Signal], Signal]:
+def _loop_body(size: int, inverse_distance: Signal) -> Callable[[Signal], Signal]:
     """The loop body: composes the transition function with that of the preceding symbols, and doubles the distance."""
 
     def body(state: Signal) -> Signal:
         transition, distance = state[: size**2], state[size**2]
-        place = 1 - per
+        place = 1 - inverse_distance
         earlier = relu("position i - 2^k", place - distance)
-        before = look_up("preceding transition", earlier, per, place, per, transition, Mask.CAUSAL)
+        before = lookup_by_hash(
+            "preceding transition", earlier, inverse_distance, place, inverse_distance, transition, Mask.CAUSAL
+        )
         composed = [
-            total(*(_both(before[size * q + r], transition[size * r + s]) for r in range(size)), kind=BIT)
+            sum_signals(
+                *(_conjunction(before[size * q + r], transition[size * r + s]) for r in range(size)), value_range=BIT
+            )
             for q in range(size)
             for s in range(size)
         ]
-        further = (2 * distance - relu("above 1", 2 * distance - 1)).known(real(0, 1))
+        further = (2 * distance - relu("above 1", 2 * distance - 1)).with_range(real(0, 1))
         return stack(*composed, further)
 
     return body
 
 
-def _both(one: Signal, other: Signal) -> Signal:
+def _conjunction(one: Signal, other: Signal) -> Signal:
     """The conjunction of two bits."""
     return relu("composed", one + other - 1)
 
 
-def _bits(after: Sequence[int]) -> tuple[int, ...]:
+def _transition_bits(after: Sequence[int]) -> tuple[int, ...]:
     """A function on states as bits, one per pair of states."""
     return tuple(int(after[state] == other) for state in range(len(after)) for other in range(len(after)))
 
 
-def _labels(automaton: Automaton) -> tuple[str, ...]:
+def _pair_labels(automaton: Automaton) -> tuple[str, ...]:
     return tuple(f"{one} → {other}" for one in automaton.states for other in automaton.states)
 
 
-GUIDE = (
-    Guide(
+TOUR = (
+    TourStep(
         "Which position is this?",
         "Uniform attention to the start token gives 1/(i+1), the only position signal without position features.",
         ("1/(i+1)",),
     ),
-    Guide(
+    TourStep(
         "Which position is 2^k earlier?",
         "(i - 2^k)/(i+1) and 1/(i+1) have the layer-norm hash of i - 2^k, as that position has.",
         ("position i - 2^k", "preceding transition…", "hash of the position…", "preceding transition"),
     ),
-    Guide(
+    TourStep(
         "What is the transition function of twice as many symbols?",
         "The transition function of the preceding symbols, composed with the one here.",
         ("composed", "doubling", "above 1"),
@@ -216,7 +222,7 @@ THEOREMS = (
         "automaton-layer-norm",
         "fully uniform, log n iterations: finite automata by hard attention and layer norm, one set of weights",
         "Revisiting Padded Transformer Expressivity, Figure 1 (†), layer norm without ε; Merrill and Sabharwal 2025",
-        Needs("no position features", also="layer norm; ⌈log₂ n⌉ iterations of a block"),
+        Requirements("no position features", remark="layer norm; ⌈log₂ n⌉ iterations of a block"),
         Cost(
             {
                 "stored layers": 4,
@@ -224,7 +230,7 @@ THEOREMS = (
                 "width": 2 * _STATES**2 + 10,
                 "units per layer": _STATES**3 + 4 * _STATES**2 + 10,
             },
-            also="three of the layers are a looped block, applied ⌈log₂ n⌉ times",
+            remark="three of the layers are a looped block, applied ⌈log₂ n⌉ times",
         ),
         TuringMachine,
         ("hard",),
@@ -236,7 +242,7 @@ THEOREMS = (
             "The layer-norm hash finds the position 2^k earlier; 2^k/(i+1) doubles in every iteration.",
             "After ⌈log₂ n⌉ iterations the prefix is covered: is an accepting state reached from the start state?",
         ),
-        guide=GUIDE,
+        tour=TOUR,
         rank=12,
     ),
 )

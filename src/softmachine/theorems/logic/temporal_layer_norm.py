@@ -28,57 +28,59 @@ from fractions import Fraction
 
 from softmachine.ir import Program, Signal, attend, constant, named, norm
 from softmachine.ir.gadgets import gate
-from softmachine.ir.gadgets.integers import by_signs
-from softmachine.ir.gadgets.layer_norm_hash import look_up
+from softmachine.ir.gadgets.integers import compare_by_signs
+from softmachine.ir.gadgets.layer_norm_hash import lookup_by_hash
 from softmachine.ir.ranges import BIT
 from softmachine.languages import temporal as logic
-from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.linear import LinearExpression, Relation
 from softmachine.languages.temporal import Formula, Specification
-from softmachine.support.errors import ConstructionError, Remedy
+from softmachine.support.errors import ConstructionError, FixHint
 from softmachine.theorems.cost import Cost
-from softmachine.theorems.logic.temporal.induction import program_of
+from softmachine.theorems.logic.temporal.induction import build_program
 from softmachine.theorems.logic.temporal.theorem import COUNTS, PREDICATES, WIDTH
-from softmachine.theorems.logic.temporal_unique_hard import HEADS, LAYERS, UniqueHeads, positionless
-from softmachine.theorems.theorem import Needs
+from softmachine.theorems.logic.temporal_unique_hard import HEADS, LAYERS, UniqueHardHeads, positionless_theorem
+from softmachine.theorems.theorem import Requirements
 from softmachine.transformer.attention import Mask
 
 HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class NormedHeads(UniqueHeads):
+class LayerNormHeads(UniqueHardHeads):
     """Masked unique-hard attention, and counts by uniform attention and layer norm."""
 
-    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
+    def fetch_at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
         """``read`` at the position whose number is the count, found by the layer-norm hash."""
-        share, per = self._share(name, count, of), self._per(count)
-        place_per = self._per(logic.LeftCount(count.of))
+        share, per = self._share(name, count, of), self._inverse_visible(count)
+        place_per = self._inverse_visible(logic.LeftCount(count.formula))
         seen = Mask.CAUSAL if isinstance(count, logic.LeftCount) else Mask.ALL
-        return look_up(name, share, per, 1 - place_per, place_per, read, seen)
+        return lookup_by_hash(name, share, per, 1 - place_per, place_per, read, seen)
 
-    def comparison(
-        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    def compare_counts(
+        self, name: str, difference: LinearExpression[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
     ) -> Signal:
         """Whether a sum of counts is in the relation to 0: the sign of its mean, by layer norm of (x, -x)."""
-        unit = self._per(difference.terms[0][1]) if difference.terms else constant(1)
+        unit = self._inverse_visible(difference.terms[0][1]) if difference.terms else constant(1)
         total = difference.constant * unit
         for factor, count in difference.terms:
-            total = total + factor * self._share(f"{name}: {count.of}", count, known[count.of])
-        above = self._positive(f"{name}: at least", total + HALF * unit)
-        below = self._positive(f"{name}: at most", HALF * unit - total)
-        return named(name, by_signs(relation, above, below, constant(1)).known(BIT))
+            total = total + factor * self._share(f"{name}: {count.formula}", count, known[count.formula])
+        above = self._is_positive(f"{name}: at least", total + HALF * unit)
+        below = self._is_positive(f"{name}: at most", HALF * unit - total)
+        return named(name, compare_by_signs(relation, above, below, constant(1)).with_range(BIT))
 
-    def _positive(self, name: str, number: Signal) -> Signal:
+    def _is_positive(self, name: str, number: Signal) -> Signal:
         """Whether a nonzero number is positive."""
-        return named(name, (HALF * (1 + norm(f"{name}: sign", number))).known(BIT))
+        return named(name, (HALF * (1 + norm(f"{name}: sign", number))).with_range(BIT))
 
-    def _share(self, name: str, count: logic.Count, of: Signal) -> Signal:
+    def _share(self, name: str, count: logic.Count, value: Signal) -> Signal:
         """A count divided by the number of visible positions."""
         if isinstance(count, logic.LeftCount):
-            return attend(f"mean of {name}", value=gate(f"counted in {name}", of, off=self.start), mask=Mask.CAUSAL)
-        return attend(f"mean of {name}", value=of, mask=Mask.ANTICAUSAL)
+            return attend(
+                f"mean of {name}", value=gate(f"counted in {name}", value, blockers=self.start), mask=Mask.CAUSAL
+            )
+        return attend(f"mean of {name}", value=value, mask=Mask.ANTICAUSAL)
 
-    def _per(self, count: logic.Count) -> Signal:
+    def _inverse_visible(self, count: logic.Count) -> Signal:
         """1 over the number of visible positions: the mean of a bit that is 1 at exactly one of them."""
         if isinstance(count, logic.LeftCount):
             return attend("1/(i+1)", value=self.start, mask=Mask.CAUSAL)
@@ -91,23 +93,23 @@ def signals(specification: Specification) -> Program:
     Raises:
         ConstructionError: If a comparison has counts of both directions.
     """
-    return program_of(specification, NormedHeads, _require_one_direction)
+    return build_program(specification, LayerNormHeads, _require_one_direction)
 
 
 def _require_one_direction(formula: Formula) -> None:
-    if isinstance(formula, logic.Comparison) and len({type(count) for _, count in formula.difference.terms}) > 1:
+    if isinstance(formula, logic.CountComparison) and len({type(count) for _, count in formula.difference.terms}) > 1:
         raise ConstructionError(
             f"counts of both directions have no common unit without position features, as in {str(formula)!r}",
-            hint=Remedy("use {}", theorem="temporal-encoder"),
+            hint=FixHint("use {}", theorem="temporal-encoder"),
         )
 
 
 THEOREMS = (
-    positionless(
+    positionless_theorem(
         "temporal-layer-norm",
         "fully uniform: temporal logic with counting by hard attention and layer norm, without position features",
         "Revisiting Padded Transformer Expressivity, Figure 1 (†), layer norm without ε; Merrill and Sabharwal 2025",
-        Needs("no position features but the formula's own predicates", also="layer norm"),
+        Requirements("no position features but the formula's own predicates", remark="layer norm"),
         Cost({}, {"heads": HEADS + COUNTS + PREDICATES + 2, "layers": LAYERS, "width": WIDTH}),
         signals=lambda codec, _: signals(codec.source),
         steps=(

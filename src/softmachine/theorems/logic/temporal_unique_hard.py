@@ -19,32 +19,32 @@ from dataclasses import dataclass
 from functools import partial
 
 from softmachine.ir import Program, Signal, attend, constant
-from softmachine.ir.gadgets import any_of, gate, rounded
+from softmachine.ir.gadgets import any_of, gate, round_unit_bit
 from softmachine.languages import temporal as logic
-from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal import Formula, Specification, core, fragment
-from softmachine.support.errors import ConstructionError, Remedy
+from softmachine.languages.linear import LinearExpression, Relation
+from softmachine.languages.temporal import Formula, Specification, find_fragment, to_core
+from softmachine.support.errors import ConstructionError, FixHint
 from softmachine.theorems.cost import Cost
 from softmachine.theorems.logic.temporal.codec import TemporalCodec
-from softmachine.theorems.logic.temporal.induction import PositionPredicate, program_of
+from softmachine.theorems.logic.temporal.induction import PositionPredicate, build_program
 from softmachine.theorems.logic.temporal.theorem import (
     DEPTH,
     ENDS,
     NEIGHBOURS,
     PAPER,
     POINTWISE,
-    UNIQUE_HARD,
+    UNIQUE_HARD_TOUR,
     WIDTH,
     WITNESSES,
+    explain_head,
     paper_name,
-    tell,
 )
-from softmachine.theorems.theorem import Needs, Theorem
+from softmachine.theorems.theorem import Requirements, Theorem
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
 
 
 @dataclass(frozen=True)
-class UniqueHeads:
+class UniqueHardHeads:
     """Masked leftmost- and rightmost-hard attention.
 
     Args:
@@ -56,41 +56,41 @@ class UniqueHeads:
     @property
     def first(self) -> Signal:
         """A bit: 1 at position 1, which has only the start token before it."""
-        return ~self._strictly("has previous symbol", ~self.start, Mask.PAST)
+        return ~self._fetch_strictly("has previous symbol", ~self.start, Mask.PAST)
 
     @property
     def last(self) -> Signal:
         """A bit: 1 at position n, which sees no later position, so that its head returns 0."""
-        return ~self._strictly("has next symbol", ~self.start, Mask.FUTURE)
+        return ~self._fetch_strictly("has next symbol", ~self.start, Mask.FUTURE)
 
-    def neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
+    def fetch_neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
         """Previous: the rightmost of all earlier positions; next: the leftmost of all later ones."""
         if mask is Mask.CAUSAL:
-            return self._strictly(name, gate(f"{name}: not at the start", of, off=self.start), Mask.PAST)
-        return self._strictly(name, of, Mask.FUTURE)
+            return self._fetch_strictly(name, gate(f"{name}: not at the start", of, blockers=self.start), Mask.PAST)
+        return self._fetch_strictly(name, of, Mask.FUTURE)
 
-    def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
+    def fetch_witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
         """Since and until: ψ at the nearest position with ¬φ or ψ; if there is none, at this one, where ψ fails."""
         decider = any_of(f"decides {name}", ~holding, reached)
-        key = gate(f"{name}: not at the start", decider, off=self.start)
+        key = gate(f"{name}: not at the start", decider, blockers=self.start)
         weighting = RIGHTMOST_HARD if mask is Mask.CAUSAL else LEFTMOST_HARD
         found = attend(name, query=constant(1), key=key, value=reached, mask=mask, weighting=weighting, gap=1)
-        return rounded(f"{name} rounded", found)
+        return round_unit_bit(f"{name} rounded", found)
 
-    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
+    def fetch_at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
         """Unreachable: counts are rejected before heads are built."""
         raise NotImplementedError
 
-    def comparison(
-        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    def compare_counts(
+        self, name: str, difference: LinearExpression[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
     ) -> Signal:
         """Unreachable, likewise."""
         raise NotImplementedError
 
-    def _strictly(self, name: str, read: Signal, mask: Mask) -> Signal:
+    def _fetch_strictly(self, name: str, read: Signal, mask: Mask) -> Signal:
         """``read`` at the nearest position strictly before or after; 0 if there is none."""
         weighting = RIGHTMOST_HARD if mask is Mask.PAST else LEFTMOST_HARD
-        return rounded(f"{name} rounded", attend(name, value=read, mask=mask, weighting=weighting))
+        return round_unit_bit(f"{name} rounded", attend(name, value=read, mask=mask, weighting=weighting))
 
 
 def signals(specification: Specification) -> Program:
@@ -99,28 +99,28 @@ def signals(specification: Specification) -> Program:
     Raises:
         ConstructionError: If the formula contains counts.
     """
-    return program_of(specification, UniqueHeads, _require_no_count)
+    return build_program(specification, UniqueHardHeads, _require_no_counts)
 
 
-def _require_no_count(formula: Formula) -> None:
+def _require_no_counts(formula: Formula) -> None:
     """Raise ConstructionError for counts: unique-hard attention recognises only languages in AC⁰."""
-    if isinstance(formula, logic.Comparison) or (
-        isinstance(formula, logic.Predicate) and not isinstance(formula.number, logic.Position)
+    if isinstance(formula, logic.CountComparison) or (
+        isinstance(formula, logic.NumericalPredicate) and not isinstance(formula.argument, logic.Position)
     ):
         raise ConstructionError(
             f"unique-hard attention cannot count, as {str(formula)!r} does",
-            hint=Remedy("use {}", theorem="temporal-encoder"),
+            hint=FixHint("use {}", theorem="temporal-encoder"),
         )
 
 
-positionless = partial(
+positionless_theorem = partial(
     Theorem,
     source=Specification,
     attentions=("hard",),
-    codec=lambda source, _: TemporalCodec(source, not fragment(core(source.formula)).past),
-    guide=UNIQUE_HARD,
-    tells=tell,
-    encoding=paper_name,
+    codec=lambda source, _: TemporalCodec(source, not find_fragment(to_core(source.formula)).is_past_only),
+    tour=UNIQUE_HARD_TOUR,
+    explain_head=explain_head,
+    paper_feature_name=paper_name,
     features=(PositionPredicate,),
 )
 """Makes a theorem about unique-hard attention without position features but the formula's own predicates."""
@@ -129,11 +129,11 @@ HEADS = WITNESSES + NEIGHBOURS + ENDS
 LAYERS = 3 * DEPTH + POINTWISE
 
 THEOREMS = (
-    positionless(
+    positionless_theorem(
         "temporal-unique-hard",
         "section 4.3 of Yang et al. 2024: linear temporal logic by masked unique-hard attention, no position features",
         f"{PAPER}, section 4.3; Masked hard-attention transformers recognize exactly the star-free languages",
-        Needs("no position features but the formula's own predicates", also="no counts"),
+        Requirements("no position features but the formula's own predicates", remark="no counts"),
         Cost({}, {"heads": HEADS, "layers": LAYERS, "width": WIDTH}),
         signals=lambda codec, _: signals(codec.source),
         steps=(

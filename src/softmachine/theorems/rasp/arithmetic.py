@@ -11,10 +11,10 @@ from softmachine.ir import Signal, named, relu
 from softmachine.ir.gadgets import all_of
 from softmachine.ir.ranges import BIT
 from softmachine.languages.rasp.ir import Operator
-from softmachine.support.errors import ConstructionError, Remedy
-from softmachine.theorems.rasp.integers import Finder, both
-from softmachine.theorems.rasp.tables import MOST_ROWS, Tables
-from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, one_hot
+from softmachine.support.errors import ConstructionError, FixHint
+from softmachine.theorems.rasp.integers import IntegerGadgets, conjunction
+from softmachine.theorems.rasp.tables import MAX_ROWS, TableGadgets
+from softmachine.theorems.rasp.values import BoundedFraction, BoundedInteger, Categorical, Value, one_hot
 from softmachine.transformer.features import Residue
 
 HIGHEST_POWER = 2
@@ -22,198 +22,257 @@ HIGHEST_POWER = 2
 
 
 @dataclass(frozen=True)
-class Arithmetic(Tables):
+class Arithmetic(TableGadgets):
     """Builds sums, multiples, quotients by constants, and rounding."""
 
-    def plus(self, one: Number | Ratio, other: Number | Ratio, presence: Signal | None = None) -> Number | Ratio:
+    def add(
+        self,
+        one: BoundedInteger | BoundedFraction,
+        other: BoundedInteger | BoundedFraction,
+        presence: Signal | None = None,
+    ) -> BoundedInteger | BoundedFraction:
         """The sum of two numbers; no unit."""
-        if isinstance(one, Number) and isinstance(other, Number):
-            return self.finder.plus(one, other, presence)
-        over = _pair(one, other, self.finder) or _pair(other, one, self.finder)
-        first, second = as_ratio(one), as_ratio(other)
+        if isinstance(one, BoundedInteger) and isinstance(other, BoundedInteger):
+            return self.integers.add(one, other, presence)
+        over = _fraction_plus_constant(one, other, self.integers) or _fraction_plus_constant(other, one, self.integers)
+        first, second = as_fraction(one), as_fraction(other)
         power = first.power + second.power
-        alike = _same_width(first, second)
+        alike = _have_same_width(first, second)
         if alike:
             power = max(first.power, second.power)
-            over = self._over_one(first, second)
-        mean_over = first.mean_over if alike or second.power == 0 else second.mean_over if first.power == 0 else None
+            over = self._add_over_width(first, second)
+        mean_over = (
+            first.selector_of_mean
+            if alike or second.power == 0
+            else second.selector_of_mean
+            if first.power == 0
+            else None
+        )
         value = None
         if first.value is not None and second.value is not None and power <= HIGHEST_POWER:
             value = first.value + second.value
         elif over is None:
-            self.finder.real(first)
-            self.finder.real(second)
+            self.integers.to_real(first)
+            self.integers.to_real(second)
             raise ConstructionError(
                 "it compares or adds fractions whose common denominator is too large to distinguish their values"
             )
         factor = lcm(first.factor, second.factor)
-        return Ratio(value, factor, power, over, presence, mean_over)
+        return BoundedFraction(value, factor, power, over, presence, mean_over)
 
-    def _over_one(self, one: Ratio, other: Ratio) -> tuple[Number, Number] | None:
+    def _add_over_width(
+        self, one: BoundedFraction, other: BoundedFraction
+    ) -> tuple[BoundedInteger, BoundedInteger] | None:
         """Numerator and denominator of a sum of fractions over the width of one selector."""
-        if one.over is None or other.over is None or one.factor != other.factor:
+        if (
+            one.numerator_and_denominator is None
+            or other.numerator_and_denominator is None
+            or one.factor != other.factor
+        ):
             return None
-        return self.finder.plus(one.over[0], other.over[0], None), one.over[1]
+        return self.integers.add(
+            one.numerator_and_denominator[0], other.numerator_and_denominator[0], None
+        ), one.numerator_and_denominator[1]
 
-    def scaled(self, number: Number | Ratio, factor: Fraction) -> Number | Ratio:
+    def scale(self, number: BoundedInteger | BoundedFraction, factor: Fraction) -> BoundedInteger | BoundedFraction:
         """A multiple; no unit."""
-        if isinstance(number, Number):
+        if isinstance(number, BoundedInteger):
             if factor.denominator == 1:
-                return self.finder.times(number, int(factor))
-            number = as_ratio(number)
+                return self.integers.multiply(number, int(factor))
+            number = as_fraction(number)
         over = None
-        if number.over is not None:
-            top, below = number.over
-            over = (self.finder.times(top, factor.numerator), self.finder.times(below, factor.denominator))
+        if number.numerator_and_denominator is not None:
+            top, below = number.numerator_and_denominator
+            over = (self.integers.multiply(top, factor.numerator), self.integers.multiply(below, factor.denominator))
         value = None if number.value is None else number.value * factor
-        return Ratio(value, number.factor * factor.denominator, number.power, over, number.presence, number.mean_over)
+        return BoundedFraction(
+            value, number.factor * factor.denominator, number.power, over, number.presence, number.selector_of_mean
+        )
 
-    def _difference(self, one: Number | Ratio, other: Number | Ratio) -> Number | Ratio:
-        return self.plus(one, self.scaled(other, Fraction(-1)))
+    def _difference(
+        self, one: BoundedInteger | BoundedFraction, other: BoundedInteger | BoundedFraction
+    ) -> BoundedInteger | BoundedFraction:
+        return self.add(one, self.scale(other, Fraction(-1)))
 
-    def arithmetic(self, name: str, operator: Operator, numbers: Sequence[Number | Ratio]) -> Value:
+    def apply_operator(
+        self, name: str, operator: Operator, numbers: Sequence[BoundedInteger | BoundedFraction]
+    ) -> Value:
         """An operation on numbers, at least one of which is unbounded or a fraction."""
-        presence = both(f"{name}: all are defined", *(number.presence for number in numbers))
+        presence = conjunction(f"{name}: all are defined", *(number.presence for number in numbers))
         one, other = numbers[0], numbers[-1]
         match operator:
             case Operator.ADD:
-                return self.plus(one, other, presence)
+                return self.add(one, other, presence)
             case Operator.SUBTRACT:
-                return self.plus(one, self.scaled(other, Fraction(-1)), presence)
+                return self.add(one, self.scale(other, Fraction(-1)), presence)
             case Operator.NEGATE:
-                return self.scaled(one, Fraction(-1))
+                return self.scale(one, Fraction(-1))
             case Operator.ABSOLUTE:
-                negative = self._rectified(f"{name}: below", self.scaled(one, Fraction(-1)))
-                return self.plus(one, self.scaled(negative, Fraction(2)), presence)
+                negative = self._relu(f"{name}: below", self.scale(one, Fraction(-1)))
+                return self.add(one, self.scale(negative, Fraction(2)), presence)
             case Operator.MINIMUM | Operator.MAXIMUM:
                 sign = Fraction(1 if operator is Operator.MAXIMUM else -1)
-                excess = self._rectified(name, self.scaled(self._difference(one, other), sign))
-                return self.plus(other, self.scaled(excess, sign), presence)
+                excess = self._relu(name, self.scale(self._difference(one, other), sign))
+                return self.add(other, self.scale(excess, sign), presence)
             case Operator.MULTIPLY:
                 return self._product(one, other, presence)
             case Operator.DIVIDE:
                 return self._quotient(name, one, other, presence)
             case Operator.FLOOR_DIVIDE | Operator.MODULO:
-                return self._divided(name, operator, one, other, presence)
+                return self._divide(name, operator, one, other, presence)
             case Operator.ROUND | Operator.TRUNCATE:
-                return self._rounded(name, operator, one, presence)
-        raise opaque(operator)
+                return self._round(name, operator, one, presence)
+        raise no_construction_error(operator)
 
-    def _rectified(self, name: str, number: Number | Ratio) -> Number | Ratio:
-        if isinstance(number, Number):
-            return self.finder.rectified(name, number)
-        value = relu(name, self.finder.real(number))
-        return replace(number, value=value, over=None)
+    def _relu(self, name: str, number: BoundedInteger | BoundedFraction) -> BoundedInteger | BoundedFraction:
+        if isinstance(number, BoundedInteger):
+            return self.integers.relu(name, number)
+        value = relu(name, self.integers.to_real(number))
+        return replace(number, value=value, numerator_and_denominator=None)
 
-    def _product(self, one: Number | Ratio, other: Number | Ratio, presence: Signal | None) -> Value:
-        for first, second in ((one, other), (other, one)):
-            factor = known_constant(first)
-            if factor is not None:
-                return replace(self.scaled(second, factor), presence=presence)
-            if isinstance(first, Ratio) and isinstance(second, Number) and _is_denominator(first, second):
-                assert first.over is not None
-                return replace(first.over[0], presence=presence)
-        raise opaque(Operator.MULTIPLY)
-
-    def _quotient(self, name: str, one: Number | Ratio, other: Number | Ratio, presence: Signal | None) -> Value:
-        divisor = known_constant(other)
-        if divisor:
-            return replace(self.scaled(one, 1 / divisor), presence=presence)
-        dividend = known_constant(one)
-        if dividend is not None and isinstance(other, Ratio) and other.over is not None:
-            top, below = other.over
-            if top.kind.is_bit:  # dividend · c / 1, and undefined where the mean is 0
-                here = both(f"{name}: defined", presence, self.finder.compare(f"{name}: not 0", top, "!="))
-                return replace(self.scaled(below, dividend), presence=here)
-        raise opaque(Operator.DIVIDE)
-
-    def _divided(
-        self, name: str, operator: Operator, one: Number | Ratio, other: Number | Ratio, presence: Signal | None
+    def _product(
+        self, one: BoundedInteger | BoundedFraction, other: BoundedInteger | BoundedFraction, presence: Signal | None
     ) -> Value:
-        divisor = known_constant(other)
+        for first, second in ((one, other), (other, one)):
+            factor = constant_value(first)
+            if factor is not None:
+                return replace(self.scale(second, factor), presence=presence)
+            if (
+                isinstance(first, BoundedFraction)
+                and isinstance(second, BoundedInteger)
+                and _is_denominator(first, second)
+            ):
+                assert first.numerator_and_denominator is not None
+                return replace(first.numerator_and_denominator[0], presence=presence)
+        raise no_construction_error(Operator.MULTIPLY)
+
+    def _quotient(
+        self,
+        name: str,
+        one: BoundedInteger | BoundedFraction,
+        other: BoundedInteger | BoundedFraction,
+        presence: Signal | None,
+    ) -> Value:
+        divisor = constant_value(other)
+        if divisor:
+            return replace(self.scale(one, 1 / divisor), presence=presence)
+        dividend = constant_value(one)
+        if dividend is not None and isinstance(other, BoundedFraction) and other.numerator_and_denominator is not None:
+            top, below = other.numerator_and_denominator
+            if top.value_range.is_bit:  # dividend · c / 1, and undefined where the mean is 0
+                here = conjunction(f"{name}: defined", presence, self.integers.compare(f"{name}: not 0", top, "!="))
+                return replace(self.scale(below, dividend), presence=here)
+        raise no_construction_error(Operator.DIVIDE)
+
+    def _divide(
+        self,
+        name: str,
+        operator: Operator,
+        one: BoundedInteger | BoundedFraction,
+        other: BoundedInteger | BoundedFraction,
+        presence: Signal | None,
+    ) -> Value:
+        divisor = constant_value(other)
         if not divisor:
-            raise opaque(operator)
+            raise no_construction_error(operator)
         modulus = int(divisor)
-        small = isinstance(one, Number) and modulus == divisor and 1 < modulus <= MOST_ROWS
-        if operator is Operator.MODULO and small and isinstance(one, Number) and one.pieces == (0, 1):
-            rest = self.finder.look(f"{name}: residues", one, [Residue(modulus, r) for r in range(modulus)])
+        small = isinstance(one, BoundedInteger) and modulus == divisor and 1 < modulus <= MAX_ROWS
+        if operator is Operator.MODULO and small and isinstance(one, BoundedInteger) and one.pieces == (0, 1):
+            rest = self.integers.lookup(f"{name}: residues", one, [Residue(modulus, r) for r in range(modulus)])
             forms = [rest[r].forms[0] for r in range(modulus)]
-            forms[0] = (rest[0] - self.finder.frame.sink).forms[0]  # the start token has residue 0 as well
+            forms[0] = (rest[0] - self.integers.layout.sink).forms[0]  # the start token has residue 0 as well
             if presence is not None:
                 kept = [all_of(f"{name}: {r}", Signal((form,), (BIT,)), presence) for r, form in enumerate(forms)]
                 forms = [signal.forms[0] for signal in kept]
             values = tuple(range(modulus))
-            return Category(values, named(name, one_hot(values, forms)), partial=presence is not None)
-        quotient = as_ratio(self.scaled(one, 1 / divisor))
-        floor = self.finder.floor(f"{name}: floor", self.finder.real(quotient), quotient)
+            return Categorical(values, named(name, one_hot(values, forms)), may_be_undefined=presence is not None)
+        quotient = as_fraction(self.scale(one, 1 / divisor))
+        floor = self.integers.floor(f"{name}: floor", self.integers.to_real(quotient), quotient)
         if operator is Operator.FLOOR_DIVIDE:
             return replace(floor, presence=presence)
-        return replace(self.plus(one, self.scaled(floor, -divisor)), presence=presence)
+        return replace(self.add(one, self.scale(floor, -divisor)), presence=presence)
 
-    def _rounded(self, name: str, operator: Operator, one: Number | Ratio, presence: Signal | None) -> Value:
-        if isinstance(one, Number):
+    def _round(
+        self, name: str, operator: Operator, one: BoundedInteger | BoundedFraction, presence: Signal | None
+    ) -> Value:
+        if isinstance(one, BoundedInteger):
             return one
-        value = self.finder.real(one)
+        value = self.integers.to_real(one)
         if operator is Operator.ROUND:
-            return replace(self.finder.rounded(name, value, one), presence=presence)
-        if value.kinds[0].low.at(1) >= 0 and not value.kinds[0].low.at(2) < 0:
-            return replace(self.finder.floor(name, value, one), presence=presence)
+            return replace(self.integers.round_half_even(name, value, one), presence=presence)
+        if value.ranges[0].low.at(1) >= 0 and not value.ranges[0].low.at(2) < 0:
+            return replace(self.integers.floor(name, value, one), presence=presence)
         parts = [
-            self.finder.floor(f"{name}: {side}", relu(f"{name}: {side}", sign * value), one)
+            self.integers.floor(f"{name}: {side}", relu(f"{name}: {side}", sign * value), one)
             for side, sign in (("above", 1), ("below", -1))
         ]
-        return self.finder.minus(parts[0], parts[1], presence)
+        return self.integers.subtract(parts[0], parts[1], presence)
 
 
-def as_ratio(number: Number | Ratio) -> Ratio:
+def as_fraction(number: BoundedInteger | BoundedFraction) -> BoundedFraction:
     """The number as a fraction."""
-    if isinstance(number, Ratio):
+    if isinstance(number, BoundedFraction):
         return number
-    return Ratio(number.value, 1, 0, presence=number.presence)
+    return BoundedFraction(number.value, 1, 0, presence=number.presence)
 
 
-def known_constant(number: Number | Ratio) -> Fraction | None:
+def constant_value(number: BoundedInteger | BoundedFraction) -> Fraction | None:
     """The number, if it is the same at every input position of every word."""
-    if isinstance(number, Number) and number.line is not None and not number.line.b and not number.line.c:
-        return Fraction(number.line.a)
+    if (
+        isinstance(number, BoundedInteger)
+        and number.linear_form is not None
+        and not number.linear_form.b
+        and not number.linear_form.c
+    ):
+        return Fraction(number.linear_form.a)
     return None
 
 
-def _is_denominator(ratio: Ratio, number: Number) -> bool:
+def _is_denominator(ratio: BoundedFraction, number: BoundedInteger) -> bool:
     """Whether a fraction times a number is its numerator."""
-    if ratio.over is None:
+    if ratio.numerator_and_denominator is None:
         return False
-    if ratio.mean_over is not None and ratio.mean_over == number.width_of:
+    if ratio.selector_of_mean is not None and ratio.selector_of_mean == number.selector_of_width:
         return True
-    below = ratio.over[1]
-    return below.value.forms == number.value.forms if below.line is None else below.line == number.line
+    below = ratio.numerator_and_denominator[1]
+    return (
+        below.value.forms == number.value.forms
+        if below.linear_form is None
+        else below.linear_form == number.linear_form
+    )
 
 
-def _same_width(one: Ratio, other: Ratio) -> bool:
+def _have_same_width(one: BoundedFraction, other: BoundedFraction) -> bool:
     """Whether two fractions have the width of the same selector as denominator, up to constants."""
-    return one.mean_over is not None and one.mean_over == other.mean_over and one.power == other.power == 1
+    return (
+        one.selector_of_mean is not None
+        and one.selector_of_mean == other.selector_of_mean
+        and one.power == other.power == 1
+    )
 
 
-def _pair(ratio: Number | Ratio, number: Number | Ratio, finder: Finder) -> tuple[Number, Number] | None:
+def _fraction_plus_constant(
+    ratio: BoundedInteger | BoundedFraction, number: BoundedInteger | BoundedFraction, finder: IntegerGadgets
+) -> tuple[BoundedInteger, BoundedInteger] | None:
     """Numerator and denominator of a fraction plus a constant."""
-    if not isinstance(ratio, Ratio) or ratio.over is None:
+    if not isinstance(ratio, BoundedFraction) or ratio.numerator_and_denominator is None:
         return None
-    shift = known_constant(number)
-    top, below = ratio.over
+    shift = constant_value(number)
+    top, below = ratio.numerator_and_denominator
     if shift is None:
         return None
-    more = finder.times(below, shift.numerator)
-    return finder.plus(finder.times(top, shift.denominator), more, None), finder.times(below, shift.denominator)
+    more = finder.multiply(below, shift.numerator)
+    return finder.add(finder.multiply(top, shift.denominator), more, None), finder.multiply(below, shift.denominator)
 
 
-class OpaqueError(ConstructionError):
+class NoConstructionError(ConstructionError):
     """A function of unbounded numbers that has a construction only up to a given length, or none."""
 
 
-def opaque(operator: Operator) -> OpaqueError:
+def no_construction_error(operator: Operator) -> NoConstructionError:
     """The error for an operation."""
-    return OpaqueError(
+    return NoConstructionError(
         f"it takes {operator.value!r} of two integers without bound, or of a fraction, for which there is no "
         "construction that serves every length",
-        hint=Remedy("for integers, use a table for words up to a length: {}", context=32),
+        hint=FixHint("for integers, use a table for words up to a length: {}", context=32),
     )

@@ -14,32 +14,32 @@ from math import ceil
 from softmachine.ir import Signal, attend, constant, named, position, relu, stack
 from softmachine.ir.gadgets import gate, select
 from softmachine.ir.gadgets.boolean import all_of
-from softmachine.ir.gadgets.integers import by_signs, compared, counted
-from softmachine.ir.primitives import Fall
-from softmachine.ir.ranges import BIT, Kind, integer
+from softmachine.ir.gadgets.integers import compare_by_signs, compare_with_zero, round_to_integer
+from softmachine.ir.primitives import ScoreDecay
+from softmachine.ir.ranges import BIT, ValueRange, integer
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
-from softmachine.theorems.rasp.layout import FIRST, Frame, Line
-from softmachine.theorems.rasp.values import Number, Ratio
-from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, Feature, I, N
+from softmachine.support.polynomial import Polynomial
+from softmachine.theorems.rasp.layout import FIRST, LinearInPosition, PositionLayout
+from softmachine.theorems.rasp.values import BoundedFraction, BoundedInteger
+from softmachine.transformer.features import I_SQUARED, RECIPROCAL, Bit, Feature, I, N
 
-MOST_PIECES = 64
+MAX_PIECES = 64
 """The largest number of heads that look up one integer."""
-MOST_COUNTED = 8192
+MAX_COUNTED = 8192
 """The largest excess over a multiple of n that units count, two units per step."""
-PLACE = (I, I_SQUARED, INVERSE)
+POSITION_FEATURES = (I, I_SQUARED, RECIPROCAL)
 """The features that a lookup of x reads at position x: x, x² and 1/(x+1)."""
 
 
 @dataclass(frozen=True)
-class Finder:
+class IntegerGadgets:
     """Gadgets for integers: lookups among positions, arithmetic, comparison and choice."""
 
-    frame: Frame
+    layout: PositionLayout
 
     # Lookups
 
-    def at(
+    def lookup_scaled(
         self,
         name: str,
         index: Signal,
@@ -63,23 +63,25 @@ class Finder:
             query=stack(*query),
             key=stack(*key),
             value=read,
-            mask=self.frame.mask,
+            mask=self.layout.mask,
             gap=gap,
-            single=True,
-            fall=Fall.QUADRATIC if even is None else Fall.FLAT,
+            single_key=True,
+            decay=ScoreDecay.QUADRATIC if even is None else ScoreDecay.FLAT,
         )
 
-    def number_at(self, name: str, index: Signal, unit: Signal) -> Number:
+    def integer_at(self, name: str, index: Signal, unit: Signal) -> BoundedInteger:
         """The integer 0 ≤ x ≤ n, given x·u and u, where u is at least 1/(n+1). Gap: u."""
-        found = self.at(f"recover {name}", index, _places(), unit=unit, gap=self.frame.unit)
-        _, high = self.frame.end.bounds
-        return _of_place(name, found, high)
+        found = self.lookup_scaled(
+            f"recover {name}", index, _position_signal(), unit=unit, gap=self.layout.inverse_visible
+        )
+        _, high = self.layout.last_visible.bounds
+        return _integer_from_lookup(name, found, high)
 
-    def scaled(self, name: str, index: Signal, unit: Signal, low: int, high: int) -> Number:
+    def recover_scaled(self, name: str, index: Signal, unit: Signal, low: int, high: int) -> BoundedInteger:
         """The integer s, given s·u, where u = 1/(c+1) and low·c ≤ s ≤ high·c for a count c."""
-        self._few(name, -low + high)
+        self._choose_among_few(name, -low + high)
         if (low, high) == (0, 1):
-            return self.number_at(name, index, unit)
+            return self.integer_at(name, index, unit)
         count = 1 - unit  # c·u
         value, square = constant(0), constant(0)
         for sign, pieces in ((-1, -low), (1, high)):
@@ -88,17 +90,17 @@ class Finder:
                 parts = [sign * index - m * count for m in (k, k + 1)]
                 above, beyond = (relu(f"{label}: above {m}", part) for m, part in enumerate(parts))
                 clipped = above - beyond if k + 1 < pieces else above
-                piece = self.number_at(label, clipped, unit)
+                piece = self.integer_at(label, clipped, unit)
                 value = value + sign * piece.value
                 if pieces == 1 and piece.square is not None:
                     square = square + piece.square
-        _, end = self.frame.end.bounds
-        number = Number(end * low, end * high, value, square=square if max(-low, high) == 1 else None)
-        return replace(number, value=named(name, value.known(number.kind)))
+        _, end = self.layout.last_visible.bounds
+        number = BoundedInteger(end * low, end * high, value, square=square if max(-low, high) == 1 else None)
+        return replace(number, value=named(name, value.with_range(number.value_range)))
 
     # Integers that are known
 
-    def squared(self, name: str, number: Number) -> Signal:
+    def with_square(self, name: str, number: BoundedInteger) -> Signal:
         """x², looked up if necessary, as the sum of the squares of max(0, x) and max(0, -x)."""
         if number.square is not None:
             return number.square
@@ -107,37 +109,37 @@ class Finder:
             if slope or slack:
                 side = f"{'-' if sign < 0 else ''}{name}"
                 kind = integer(0, (number.low * -1, number.high)[sign > 0])
-                part = (sign * number.value).known(kind)
+                part = (sign * number.value).with_range(kind)
                 if min(number.slopes) or min(number.slack) or any(number.low.coefficients):
                     part = relu(f"{side}: above 0", part)
-                square = square + self._square(side, part, slope, slack)
-        largest = number.high.join(number.low * -1)
-        return square.known(integer(0, largest * largest))
+                square = square + self._square_of_range(side, part, slope, slack)
+        largest = number.high.upper_bound(number.low * -1)
+        return square.with_range(integer(0, largest * largest))
 
-    def _square(self, name: str, part: Signal, slope: int, slack: int) -> Signal:
+    def _square_of_range(self, name: str, part: Signal, slope: int, slack: int) -> Signal:
         """The square of an integer from 0 to slope · n + slack."""
         if slope == 0:
             return self._bounded_square(name, part, slack)
-        letter, end = self.frame.letter, self.frame.end.signal(self.frame.letter)
+        letter, end = self.layout.input_bit, self.layout.last_visible.to_signal(self.layout.input_bit)
         if slope == 1:
             # z = x - slack is at most n and is looked up where it is positive; x² = z² + 2 slack z + slack².
             lowered = part - slack * letter
-            square = self.at(f"square of {name}", lowered, position(I_SQUARED))
+            square = self.lookup_scaled(f"square of {name}", lowered, position(I_SQUARED))
             if not slack:
                 return square
-            below = relu(f"{name}: below {slack}", -lowered).known(integer(0, slack))
+            below = relu(f"{name}: below {slack}", -lowered).with_range(integer(0, slack))
             below_square = self._bounded_square(name, below, slack)
             return square + below_square + lowered * (2 * slack) + letter * slack**2
-        if self.frame.causal:
+        if self.layout.causal:
             raise ConstructionError(
                 f"its square is needed, and it may be {slope} times the number of symbols so far; a decoder "
                 "looks up squares of integers up to that number only"
             )
-        self._few(name, slope + slack)
+        self._choose_among_few(name, slope + slack)
         square = constant(0)
         for k in range(slope + slack):
             read = position(I_SQUARED) + 2 * k * position(I * N) if k else position(I_SQUARED)
-            square = square + self.at(f"square of {name}, {k + 1}", part - k * end, read)
+            square = square + self.lookup_scaled(f"square of {name}, {k + 1}", part - k * end, read)
         return square
 
     def _bounded_square(self, name: str, part: Signal, most: int) -> Signal:
@@ -147,97 +149,107 @@ class Finder:
             total = total + 2 * relu(f"square of {name}: above {k}", part - k)
         return total
 
-    def look(self, name: str, number: Number, read: Sequence[Feature]) -> Signal:
+    def lookup(self, name: str, number: BoundedInteger, read: Sequence[Feature]) -> Signal:
         """Features of the position x, for 0 ≤ x ≤ n."""
-        return self.at(name, number.value, stack(*(position(feature) for feature in read)))
+        return self.lookup_scaled(name, number.value, stack(*(position(feature) for feature in read)))
 
-    def restored(self, name: str, number: Number) -> Number:
+    def restore(self, name: str, number: BoundedInteger) -> BoundedInteger:
         """The integer that a number is within 1/4 of: looked up again, with its square and inverse if x ≤ n. Gap: 1.
 
         The excess over multiples of n is bounded by a constant, and counted by units.
         """
-        self._few(name, sum(number.slopes))
-        if max(number.slack) > MOST_COUNTED:
+        self._choose_among_few(name, sum(number.slopes))
+        if max(number.slack) > MAX_COUNTED:
             raise ConstructionError(
                 f"its loop carries an integer that may be {max(number.slack):,} beyond a multiple of the length; the "
-                f"limit is {MOST_COUNTED:,}"
+                f"limit is {MAX_COUNTED:,}"
             )
         if (number.slopes, number.slack) == ((0, 1), (0, 0)):
-            found = _of_place(name, self.at(f"recover {name}", number.value, _places()), number.high)
+            found = _integer_from_lookup(
+                name, self.lookup_scaled(f"recover {name}", number.value, _position_signal()), number.high
+            )
             return replace(found, presence=number.presence)
-        end, total = self.frame.end.signal(self.frame.letter), constant(0)
+        end, total = self.layout.last_visible.to_signal(self.layout.input_bit), constant(0)
         for sign, slope, slack in zip((-1, 1), number.slopes, number.slack, strict=True):
             parts = [sign * number.value - k * end for k in range(slope + 1)]
             for k, part in enumerate(parts[:-1]):
-                total = total + sign * self.at(f"recover {name}, {sign * (k + 1)}", part, position(I))
+                total = total + sign * self.lookup_scaled(f"recover {name}, {sign * (k + 1)}", part, position(I))
             if slack:
-                total = total + sign * counted(f"{name}: {'below' if sign < 0 else 'beyond'}", parts[-1], slack)
-        return replace(number, value=named(name, total.known(number.kind)))
+                total = total + sign * round_to_integer(
+                    f"{name}: {'below' if sign < 0 else 'beyond'}", parts[-1], slack
+                )
+        return replace(number, value=named(name, total.with_range(number.value_range)))
 
     # Arithmetic
 
-    def plus(self, one: Number, other: Number, presence: Signal | None) -> Number:
+    def add(self, one: BoundedInteger, other: BoundedInteger, presence: Signal | None) -> BoundedInteger:
         """The sum; no unit. If one is the constant 0, the other is returned unchanged."""
         for nothing, same in ((one, other), (other, one)):
-            if nothing.line == Line():
+            if nothing.linear_form == LinearInPosition():
                 return replace(same, presence=presence)
-        line = None if one.line is None or other.line is None else one.line + other.line
+        line = None if one.linear_form is None or other.linear_form is None else one.linear_form + other.linear_form
         value = one.value + other.value
         low, high = one.low + other.low, one.high + other.high
         square = None
         if line is not None:
             low, high = line.bounds
-            square = line.square(self.frame.letter)
-        return Number(low, high, value.known(integer(low, high)), line, square, presence=presence)
+            square = line.square_signal(self.layout.input_bit)
+        return BoundedInteger(low, high, value.with_range(integer(low, high)), line, square, presence=presence)
 
-    def times(self, number: Number, factor: int) -> Number:
+    def multiply(self, number: BoundedInteger, factor: int) -> BoundedInteger:
         """A multiple; no unit."""
         if factor == 1:
             return number
         ends = (number.low * factor, number.high * factor)
         low, high = ends[factor < 0], ends[factor >= 0]
         square = None if number.square is None else number.square * factor**2
-        line = None if number.line is None else number.line * factor
-        value = (number.value * factor).known(integer(low, high))
-        return Number(low, high, value, line, square, presence=number.presence)
+        line = None if number.linear_form is None else number.linear_form * factor
+        value = (number.value * factor).with_range(integer(low, high))
+        return BoundedInteger(low, high, value, line, square, presence=number.presence)
 
-    def minus(self, one: Number, other: Number, presence: Signal | None) -> Number:
+    def subtract(self, one: BoundedInteger, other: BoundedInteger, presence: Signal | None) -> BoundedInteger:
         """The difference; no unit."""
-        return self.plus(one, self.times(other, -1), presence)
+        return self.add(one, self.multiply(other, -1), presence)
 
-    def rectified(self, name: str, number: Number) -> Number:
+    def relu(self, name: str, number: BoundedInteger) -> BoundedInteger:
         """max(0, x)."""
-        value = relu(name, number.value).known(integer(0, number.high))
-        return Number(Bound.of(0), number.high, value, presence=number.presence)
+        value = relu(name, number.value).with_range(integer(0, number.high))
+        return BoundedInteger(Polynomial.coerce(0), number.high, value, presence=number.presence)
 
-    def clipped(self, name: str, number: Number) -> Number:
+    def clip(self, name: str, number: BoundedInteger) -> BoundedInteger:
         """The number clipped to the range from -1 to n, with its square. Gap: 1."""
-        low = relu(f"{name}: above -1", number.value + self.frame.letter)
-        end = self.frame.end.signal(self.frame.letter) + self.frame.letter
-        value = low - relu(f"{name}: above n", low - end) - self.frame.letter
-        _, high = self.frame.end.bounds
-        value = named(f"{name}: clipped", value.known(integer(-1, high)))
-        square = self.at(f"square of {name}", value, position(I_SQUARED)) + relu(f"{name}: -1", -value)
-        return Number(Bound.of(-1), high, value, square=square.known(integer(0, high * high)), presence=number.presence)
+        low = relu(f"{name}: above -1", number.value + self.layout.input_bit)
+        end = self.layout.last_visible.to_signal(self.layout.input_bit) + self.layout.input_bit
+        value = low - relu(f"{name}: above n", low - end) - self.layout.input_bit
+        _, high = self.layout.last_visible.bounds
+        value = named(f"{name}: clipped", value.with_range(integer(-1, high)))
+        square = self.lookup_scaled(f"square of {name}", value, position(I_SQUARED)) + relu(f"{name}: -1", -value)
+        return BoundedInteger(
+            Polynomial.coerce(-1),
+            high,
+            value,
+            square=square.with_range(integer(0, high * high)),
+            presence=number.presence,
+        )
 
-    def compare(self, name: str, difference: Number | Ratio, relation: str) -> Signal:
+    def compare(self, name: str, difference: BoundedInteger | BoundedFraction, relation: str) -> Signal:
         """A bit: whether a number is in the relation to 0; 0 at the start token."""
-        if isinstance(difference, Number):
-            return compared(name, difference.value, relation, self.frame.letter)
-        if difference.value is None and difference.over is not None:  # the denominator is positive
-            return self.compare(name, difference.over[0], relation)
-        value = self.real(difference)
+        if isinstance(difference, BoundedInteger):
+            return compare_with_zero(name, difference.value, relation, self.layout.input_bit)
+        if difference.value is None and difference.numerator_and_denominator is not None:  # the denominator is positive
+            return self.compare(name, difference.numerator_and_denominator[0], relation)
+        value = self.to_real(difference)
         if difference.power == 0:
-            return compared(name, value * difference.factor, relation, self.frame.letter)
-        letter = self.frame.letter
+            return compare_with_zero(name, value * difference.factor, relation, self.layout.input_bit)
+        letter = self.layout.input_bit
         above, below = constant(0), constant(0)
         if relation in ("<=", ">", "=", "!="):
-            above = self.positive(f"{name}: above", value, difference)
+            above = self.is_positive(f"{name}: above", value, difference)
         if relation in (">=", "<", "=", "!="):
-            below = self.positive(f"{name}: below", -value, difference)
-        return named(name, by_signs(relation, letter - below, letter - above, letter).known(BIT))
+            below = self.is_positive(f"{name}: below", -value, difference)
+        return named(name, compare_by_signs(relation, letter - below, letter - above, letter).with_range(BIT))
 
-    def real(self, ratio: Ratio) -> Signal:
+    def to_real(self, ratio: BoundedFraction) -> Signal:
         """A fraction as a real number.
 
         Raises:
@@ -250,136 +262,145 @@ class Finder:
             )
         return ratio.value
 
-    def least(self, ratio: Ratio) -> Feature:
+    def min_nonzero(self, ratio: BoundedFraction) -> Feature:
         """Half of the smallest absolute value of a nonzero fraction."""
-        return self.frame.unit**ratio.power * Fraction(1, 2 * ratio.factor)
+        return self.layout.inverse_visible**ratio.power * Fraction(1, 2 * ratio.factor)
 
-    def positive(self, name: str, value: Signal, like: Ratio) -> Signal:
+    def is_positive(self, name: str, value: Signal, like: BoundedFraction) -> Signal:
         """A bit: whether a fraction is positive, decided by a head (Heaviside by attention).
 
         Position 1 scores x - δ, where 2δ is the smallest nonzero value of x, and position 0 scores 0. Gap: δ.
         """
-        delta, first = self.least(like), position(FIRST)
+        delta, first = self.min_nonzero(like), position(FIRST)
         return attend(
             name,
             query=stack(value - position(delta), constant(-1)),
-            key=stack(first, self.frame.letter - first),
+            key=stack(first, self.layout.input_bit - first),
             value=first,
-            mask=self.frame.mask,
+            mask=self.layout.mask,
             gap=delta,
-            single=True,
-        ).known(BIT)
+            single_key=True,
+        ).with_range(BIT)
 
-    def floor(self, name: str, value: Signal, like: Ratio) -> Number:
+    def floor(self, name: str, value: Signal, like: BoundedFraction) -> BoundedInteger:
         """The floor of a fraction, which may be negative. Gap: 1/denominator."""
-        shifted = value - Fraction(1, 2) + position(self.least(like))
-        return self._nearest(name, shifted, self.frame.unit**like.power * Fraction(1, like.factor), None)
+        shifted = value - Fraction(1, 2) + position(self.min_nonzero(like))
+        return self._nearest(name, shifted, self.layout.inverse_visible**like.power * Fraction(1, like.factor), None)
 
-    def rounded(self, name: str, value: Signal, like: Ratio) -> Number:
+    def round_half_even(self, name: str, value: Signal, like: BoundedFraction) -> BoundedInteger:
         """The nearest integer, ties to even. Gap: half of 1/denominator."""
-        least = self.least(like)
+        least = self.min_nonzero(like)
         return self._nearest(name, value, least, position(least))
 
-    def _nearest(self, name: str, value: Signal, gap: Feature | Fraction, even: Signal | None) -> Number:
+    def _nearest(self, name: str, value: Signal, gap: Feature | Fraction, even: Signal | None) -> BoundedInteger:
         """The integer nearest to a real number, looked up in pieces."""
-        kind = value.kinds[0]
+        kind = value.ranges[0]
         pieces = (max(0, ceil(-kind.low.at(1))), max(0, ceil(kind.high.at(1))))
-        self._few(name, sum(pieces))
-        end, total = self.frame.end.signal(self.frame.letter), constant(0)
+        self._choose_among_few(name, sum(pieces))
+        end, total = self.layout.last_visible.to_signal(self.layout.input_bit), constant(0)
         for sign, count in zip((-1, 1), pieces, strict=True):
             for k in range(count):
                 label = f"{name}, {sign * (k + 1)}"
-                total = total + sign * self.at(label, sign * value - k * end, position(I), gap=gap, even=even)
-        _, length = self.frame.end.bounds
+                total = total + sign * self.lookup_scaled(
+                    label, sign * value - k * end, position(I), gap=gap, even=even
+                )
+        _, length = self.layout.last_visible.bounds
         low, high = length * -pieces[0], length * pieces[1]
-        return Number(low, high, named(name, total.known(integer(low, high))))
+        return BoundedInteger(low, high, named(name, total.with_range(integer(low, high))))
 
     # Choice
 
-    def choose(self, name: str, options: Sequence[tuple[Signal, Number]]) -> Number:
+    def choose_integer(self, name: str, options: Sequence[tuple[Signal, BoundedInteger]]) -> BoundedInteger:
         """The number whose bit is 1; 0 where no bit is. At most one bit is 1, and all are 0 at the start token."""
-        low, high = Bound.of(0), Bound.of(0)
+        low, high = Polynomial.coerce(0), Polynomial.coerce(0)
         for _, number in options:
-            low, high = low.meet(number.low), high.join(number.high)
-        value = self._near(name, options)
+            low, high = low.lower_bound(number.low), high.upper_bound(number.high)
+        value = self._choose_by_units(name, options)
         if value is None:
             value = constant(0)
             for k, (bit, number) in enumerate(options):
-                if number.line is not None and not number.line.b and not number.line.c:
-                    value = value + bit * number.line.a
-                elif not number.grows or max(number.slack):
-                    rest = number.value if not number.grows else self._rest(f"{name}, {k}", number)
+                if number.linear_form is not None and not number.linear_form.b and not number.linear_form.c:
+                    value = value + bit * number.linear_form.a
+                elif not number.depends_on_length or max(number.slack):
+                    rest = number.value if not number.depends_on_length else self._remainder(f"{name}, {k}", number)
                     value = value + select(f"{name}: {k}", bit, rest, constant(0))
-            grown = [(bit, number) for bit, number in options if number.grows]
-            for place, shares in sorted(self._shares(name, grown).items()):
+            grown = [(bit, number) for bit, number in options if number.depends_on_length]
+            for place, shares in sorted(self._piece_shares(name, grown).items()):
                 piece = self._chosen_piece(f"{name}, {place}", shares)
                 value = value + (1 if place > 0 else -1) * piece.value
-        return Number(low, high, named(name, value.known(integer(low, high))))
+        return BoundedInteger(low, high, named(name, value.with_range(integer(low, high))))
 
-    def _chosen_piece(self, name: str, shares: Sequence[tuple[Signal, Signal]]) -> Number:
+    def _chosen_piece(self, name: str, shares: Sequence[tuple[Signal, Signal]]) -> BoundedInteger:
         """The piece p whose bit is 1, or 0 if none is, given 1/(p+1) for each."""
         inverse = constant(1)
         for k, (bit, share) in enumerate(shares):
-            kept = gate(f"{name}: 1/(x+1), {k}", share, off=(1 - bit).known(BIT))
+            kept = gate(f"{name}: 1/(x+1), {k}", share, blockers=(1 - bit).with_range(BIT))
             inverse = inverse - bit + kept
-        inverse = named(f"{name}: 1/(x+1)", inverse.known(Kind(Bound.of(0), Bound.of(1), None)))
-        return self.number_at(name, 1 - inverse, inverse)
+        inverse = named(
+            f"{name}: 1/(x+1)", inverse.with_range(ValueRange(Polynomial.coerce(0), Polynomial.coerce(1), None))
+        )
+        return self.integer_at(name, 1 - inverse, inverse)
 
-    def _near(self, name: str, options: Sequence[tuple[Signal, Number]]) -> Signal | None:
+    def _choose_by_units(self, name: str, options: Sequence[tuple[Signal, BoundedInteger]]) -> Signal | None:
         """The choice by units, if two numbers have a bounded difference, and one bit is 1 at every input position."""
-        if len(options) != 2 or (options[0][0] + options[1][0]).forms != self.frame.letter.forms:
+        if len(options) != 2 or (options[0][0] + options[1][0]).forms != self.layout.input_bit.forms:
             return None
         (bit, then), (_, otherwise) = options
         difference = then.value - otherwise.value
-        if difference.kinds[0].grows or not otherwise.grows:
+        if difference.ranges[0].depends_on_length or not otherwise.depends_on_length:
             return None
         return otherwise.value + select(f"{name}: change", bit, difference, constant(0))
 
-    def _rest(self, name: str, number: Number) -> Signal:
+    def _remainder(self, name: str, number: BoundedInteger) -> Signal:
         """The excess of a number over the multiples of n that it reaches: bounded by a constant."""
-        end, (below, above) = self.frame.end.signal(self.frame.letter), number.slopes
+        end, (below, above) = self.layout.last_visible.to_signal(self.layout.input_bit), number.slopes
         less, more = number.slack
         high = relu(f"{name}: beyond", number.value - above * end) if more else constant(0)
         low = relu(f"{name}: below", -number.value - below * end) if less else constant(0)
-        return (high - low).known(integer(-less, more))
+        return (high - low).with_range(integer(-less, more))
 
-    def _shares(self, name: str, options: Sequence[tuple[Signal, Number]]) -> dict[int, list[tuple[Signal, Signal]]]:
+    def _piece_shares(
+        self, name: str, options: Sequence[tuple[Signal, BoundedInteger]]
+    ) -> dict[int, list[tuple[Signal, Signal]]]:
         """For each multiple of n, the bits of the options that reach it, and 1/(p+1) for the option's piece p there."""
-        unit, end = Kind(Bound.of(0), Bound.of(1), None), self.frame.end.signal(self.frame.letter)
+        unit, end = (
+            ValueRange(Polynomial.coerce(0), Polynomial.coerce(1), None),
+            self.layout.last_visible.to_signal(self.layout.input_bit),
+        )
         shares: dict[int, list[tuple[Signal, Signal]]] = {}
         for k, (bit, number) in enumerate(options):
             if number.inverse is not None:
-                shares.setdefault(1, []).append((bit, number.inverse.known(unit)))
+                shares.setdefault(1, []).append((bit, number.inverse.with_range(unit)))
                 continue
-            self._few(name, sum(number.slopes))
+            self._choose_among_few(name, sum(number.slopes))
             for sign, slope in zip((-1, 1), number.slopes, strict=True):
                 for piece in range(slope):
                     place = sign * (piece + 1)
                     index = sign * number.value - piece * end
-                    found = self.at(f"1/(x+1) of {name}, {k}, {place}", index, position(INVERSE))
-                    shares.setdefault(place, []).append((bit, found.known(unit)))
+                    found = self.lookup_scaled(f"1/(x+1) of {name}, {k}, {place}", index, position(RECIPROCAL))
+                    shares.setdefault(place, []).append((bit, found.with_range(unit)))
         return shares
 
-    def _few(self, name: str, pieces: int) -> None:
-        if pieces > MOST_PIECES:
+    def _choose_among_few(self, name: str, pieces: int) -> None:
+        if pieces > MAX_PIECES:
             raise ConstructionError(
                 f"looking up {name} takes {pieces} heads, one per multiple of the length that it can reach; "
-                f"the limit is {MOST_PIECES}"
+                f"the limit is {MAX_PIECES}"
             )
 
 
-def _places() -> Signal:
-    return stack(*(position(feature) for feature in PLACE))
+def _position_signal() -> Signal:
+    return stack(*(position(feature) for feature in POSITION_FEATURES))
 
 
-def _of_place(name: str, found: Signal, high: Bound) -> Number:
+def _integer_from_lookup(name: str, found: Signal, high: Polynomial) -> BoundedInteger:
     """The number that a lookup retrieved."""
-    value = named(name, found[0].known(integer(0, high)))
-    square = found[1].known(integer(0, high * high))
-    return Number(Bound.of(0), high, value, square=square, inverse=found[2])
+    value = named(name, found[0].with_range(integer(0, high)))
+    square = found[1].with_range(integer(0, high * high))
+    return BoundedInteger(Polynomial.coerce(0), high, value, square=square, inverse=found[2])
 
 
-def both(name: str, *presences: Signal | None) -> Signal | None:
+def conjunction(name: str, *presences: Signal | None) -> Signal | None:
     """The conjunction of presence bits; None if all are None (defined at every input position)."""
     bits: list[Signal] = []
     for bit in presences:

@@ -11,14 +11,14 @@ from fractions import Fraction
 
 from softmachine.ir import Signal, position
 from softmachine.ir.ranges import BIT
-from softmachine.support.polynomial import Bound
+from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, Monomial, N
-from softmachine.transformer.table_features import Somewhere, Table
+from softmachine.transformer.features import I_SQUARED, N_PLUS_ONE, RECIPROCAL, Feature, I, Monomial, N
+from softmachine.transformer.table_features import SparseFeature, TableFeature
 
 
 @dataclass(frozen=True)
-class AtLetters(Somewhere, stored_name="AtLetters"):
+class AtInputPositions(SparseFeature, stored_name="AtLetters"):
     """A position feature, set to 0 at the start token."""
 
     of: Feature
@@ -33,60 +33,60 @@ class AtLetters(Somewhere, stored_name="AtLetters"):
         return self.of.value(i, n) if i else 0
 
     @property
-    def over(self) -> str | None:
+    def denominator(self) -> str | None:
         """The common denominator of the feature."""
-        return self.of.over
+        return self.of.denominator
 
 
-FIRST = Table("first", (Fraction(0), Fraction(1)))
+FIRST = TableFeature("first", (Fraction(0), Fraction(1)))
 """A bit: 1 at position 1."""
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearInPosition:
     """The integer a + b i + c n at input positions, 0 at the start token. Its square is affine in position features."""
 
     a: int = 0
     b: int = 0
     c: int = 0
 
-    def __add__(self, other: Line) -> Line:
-        return Line(self.a + other.a, self.b + other.b, self.c + other.c)
+    def __add__(self, other: LinearInPosition) -> LinearInPosition:
+        return LinearInPosition(self.a + other.a, self.b + other.b, self.c + other.c)
 
-    def __mul__(self, factor: int) -> Line:
-        return Line(self.a * factor, self.b * factor, self.c * factor)
+    def __mul__(self, factor: int) -> LinearInPosition:
+        return LinearInPosition(self.a * factor, self.b * factor, self.c * factor)
 
-    def signal(self, letter: Signal) -> Signal:
+    def to_signal(self, letter: Signal) -> Signal:
         """The integer, given the bit that is 1 at input positions."""
-        parts = [(self.a, letter), (self.b, position(I)), (self.c, position(AtLetters(N)))]
-        return _sum(parts, letter)
+        parts = [(self.a, letter), (self.b, position(I)), (self.c, position(AtInputPositions(N)))]
+        return _weighted_sum(parts, letter)
 
-    def square(self, letter: Signal) -> Signal:
+    def square_signal(self, letter: Signal) -> Signal:
         """Its square."""
         a, b, c = self.a, self.b, self.c
         parts = [(a * a, letter), (b * b, position(I_SQUARED)), (2 * a * b, position(I))]
         if c:
-            parts += [(c * c, position(AtLetters(N**2))), (2 * a * c, position(AtLetters(N)))]
+            parts += [(c * c, position(AtInputPositions(N**2))), (2 * a * c, position(AtInputPositions(N)))]
             parts.append((2 * b * c, position(I * N)))
-        return _sum(parts, letter)
+        return _weighted_sum(parts, letter)
 
     @property
-    def bounds(self) -> tuple[Bound, Bound]:
+    def bounds(self) -> tuple[Polynomial, Polynomial]:
         """A lower and an upper bound for all 1 ≤ i ≤ n, and of 0."""
         ends = [
-            Bound((Fraction(self.a + self.b), Fraction(self.c))),
-            Bound((Fraction(self.a), Fraction(self.b + self.c))),
+            Polynomial((Fraction(self.a + self.b), Fraction(self.c))),
+            Polynomial((Fraction(self.a), Fraction(self.b + self.c))),
         ]
-        low = high = Bound.of(0)
+        low = high = Polynomial.coerce(0)
         for end in ends:
             constant, slope = end.coefficients
             # For n ≥ 1, u + v n is not negative if it is not at n = 1 and v ≥ 0.
-            low = low if constant + slope >= 0 and slope >= 0 else low.meet(end)
-            high = high if constant + slope <= 0 and slope <= 0 else high.join(end)
+            low = low if constant + slope >= 0 and slope >= 0 else low.lower_bound(end)
+            high = high if constant + slope <= 0 and slope <= 0 else high.upper_bound(end)
         return low, high
 
 
-def _sum(parts: list[tuple[int, Signal]], letter: Signal) -> Signal:
+def _weighted_sum(parts: list[tuple[int, Signal]], letter: Signal) -> Signal:
     total = letter * 0
     for factor, part in parts:
         if factor:
@@ -95,7 +95,7 @@ def _sum(parts: list[tuple[int, Signal]], letter: Signal) -> Signal:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PositionLayout:
     """The layout of an encoder, which is given the length, or of a decoder.
 
     Args:
@@ -104,12 +104,12 @@ class Frame:
     """
 
     causal: bool
-    letter: Signal
+    input_bit: Signal
 
     @property
     def sink(self) -> Signal:
         """The bit that is 1 at the start token."""
-        return (1 - self.letter).known(BIT)
+        return (1 - self.input_bit).with_range(BIT)
 
     @property
     def mask(self) -> Mask:
@@ -117,11 +117,11 @@ class Frame:
         return Mask.CAUSAL if self.causal else Mask.ALL
 
     @property
-    def end(self) -> Line:
+    def last_visible(self) -> LinearInPosition:
         """The number of input positions that a head sees: the largest integer that it can look up."""
-        return Line(b=1) if self.causal else Line(c=1)
+        return LinearInPosition(b=1) if self.causal else LinearInPosition(c=1)
 
     @property
-    def unit(self) -> Monomial:
+    def inverse_visible(self) -> Monomial:
         """One over the number of positions that a head sees."""
-        return INVERSE if self.causal else LENGTH**-1
+        return RECIPROCAL if self.causal else N_PLUS_ONE**-1

@@ -9,17 +9,17 @@ from math import lcm
 from typing import TypeAlias
 
 from softmachine.ir import Signal
-from softmachine.ir.ranges import BIT, Kind, integer
+from softmachine.ir.ranges import BIT, ValueRange, integer
 from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import ir
-from softmachine.languages.rasp.values import identity, is_number
+from softmachine.languages.rasp.values import identity_key, is_number
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
-from softmachine.theorems.rasp.layout import Line
+from softmachine.support.polynomial import Polynomial
+from softmachine.theorems.rasp.layout import LinearInPosition
 
 
 @dataclass(frozen=True)
-class Category:
+class Categorical:
     """A value of a finite type, as a one-hot vector; zero where it is undefined.
 
     Args:
@@ -32,9 +32,9 @@ class Category:
 
     values: tuple[ir.Value, ...]
     bits: Signal
-    partial: bool
-    root: Category | None = field(default=None, compare=False, repr=False)
-    image: tuple[int, ...] = ()
+    may_be_undefined: bool
+    root: Categorical | None = field(default=None, compare=False, repr=False)
+    root_image: tuple[int, ...] = ()
 
     def where(self, holds: Callable[[ir.Value], bool]) -> Signal:
         """A bit: whether a predicate holds for the value."""
@@ -42,33 +42,33 @@ class Category:
         return Signal((form,), (BIT,))
 
     @property
-    def defined(self) -> Signal:
+    def presence(self) -> Signal:
         """A bit: whether the value is defined."""
         return self.where(lambda _: True)
 
-    def bit(self, value: ir.Value) -> Signal:
+    def bit_of(self, value: ir.Value) -> Signal:
         """A bit: whether it is this value."""
-        wanted = identity(value)
-        return self.where(lambda item: identity(item) == wanted)
+        wanted = identity_key(value)
+        return self.where(lambda item: identity_key(item) == wanted)
 
-    def weighed(self, weight: Callable[[ir.Value], Fraction | int], kind: Kind) -> Signal:
+    def weighted_sum(self, weight: Callable[[ir.Value], Fraction | int], kind: ValueRange) -> Signal:
         """The number assigned to the value; no unit."""
         parts = zip(self.bits.forms, self.values, strict=True)
         return Signal((Affine.sum(form * Fraction(weight(value)) for form, value in parts),), (kind,))
 
     @property
-    def source(self) -> Category:
+    def root_or_self(self) -> Categorical:
         """The root, or the category itself if it has none."""
         return self if self.root is None else self.root
 
     @property
-    def constant(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether it is the same value at every input position."""
-        return len(self.values) == 1 and not self.partial
+        return len(self.values) == 1 and not self.may_be_undefined
 
 
 @dataclass(frozen=True)
-class Number:
+class BoundedInteger:
     """An integer x whose absolute value is at most a multiple of the length.
 
     Args:
@@ -82,17 +82,17 @@ class Number:
         width_of: The selector whose width it is, if it is known to be one.
     """
 
-    low: Bound
-    high: Bound
+    low: Polynomial
+    high: Polynomial
     value: Signal
-    line: Line | None = None
+    linear_form: LinearInPosition | None = None
     square: Signal | None = None
     inverse: Signal | None = None
     presence: Signal | None = None
-    width_of: str | None = None
+    selector_of_width: str | None = None
 
     @property
-    def kind(self) -> Kind:
+    def value_range(self) -> ValueRange:
         """The value range of x."""
         return integer(self.low, self.high)
 
@@ -105,21 +105,21 @@ class Number:
     def slopes(self) -> tuple[int, int]:
         """The coefficients of n in the bounds of -x and x."""
         below, above = (self.low * -1).coefficients, self.high.coefficients
-        return _positive((*below, Fraction(0))[1]), _positive((*above, Fraction(0))[1])
+        return _is_positive((*below, Fraction(0))[1]), _is_positive((*above, Fraction(0))[1])
 
     @property
     def slack(self) -> tuple[int, int]:
         """The constant terms of the bounds of -x and x."""
-        return _positive((self.low * -1).coefficients[0]), _positive(self.high.coefficients[0])
+        return _is_positive((self.low * -1).coefficients[0]), _is_positive(self.high.coefficients[0])
 
     @property
-    def grows(self) -> bool:
+    def depends_on_length(self) -> bool:
         """Whether its bounds depend on the length."""
-        return self.kind.grows
+        return self.value_range.depends_on_length
 
 
 @dataclass(frozen=True)
-class Ratio:
+class BoundedFraction:
     """A fraction with a denominator of at most factor · (n+1)^power.
 
     Args:
@@ -129,47 +129,47 @@ class Ratio:
         over: Numerator and denominator, if both are known as integers; the fraction is undefined or 0 where the latter
             is 0.
         presence: A bit: whether it is defined; None if it always is.
-        mean_over: The selector that it is a mean over, if it is one.
+        selector_of_mean: The selector that it is a mean over, if it is one.
     """
 
     value: Signal | None
     factor: int
     power: int
-    over: tuple[Number, Number] | None = None
+    numerator_and_denominator: tuple[BoundedInteger, BoundedInteger] | None = None
     presence: Signal | None = None
-    mean_over: str | None = None
+    selector_of_mean: str | None = None
 
 
-Value: TypeAlias = Category | Number | Ratio
+Value: TypeAlias = Categorical | BoundedInteger | BoundedFraction
 
 
-def _positive(number: Fraction) -> int:
+def _is_positive(number: Fraction) -> int:
     return max(int(number), 0)
 
 
-def partial(value: Value) -> bool:
+def may_be_undefined(value: Value) -> bool:
     """Whether the value may be undefined at an input position."""
-    return value.partial if isinstance(value, Category) else value.presence is not None
+    return value.may_be_undefined if isinstance(value, Categorical) else value.presence is not None
 
 
 def has_symbols(value: Value) -> bool:
     """Whether the value may be a symbol or None, which have no number."""
-    return isinstance(value, Category) and not all(map(is_number, value.values))
+    return isinstance(value, Categorical) and not all(map(is_number, value.values))
 
 
-def line_number(line: Line, letter: Signal) -> Number:
+def linear_integer(line: LinearInPosition, letter: Signal) -> BoundedInteger:
     """An integer that is linear in i and n."""
     low, high = line.bounds
-    value = line.signal(letter)
-    return Number(low, high, value.known(integer(low, high)), line, line.square(letter))
+    value = line.to_signal(letter)
+    return BoundedInteger(low, high, value.with_range(integer(low, high)), line, line.square_signal(letter))
 
 
-def constant(value: ir.Value, letter: Signal) -> Category:
+def constant_value(value: ir.Value, letter: Signal) -> Categorical:
     """The same value at every input position."""
-    return Category((value,), letter.labelled((shown(value),), exclusive=True), partial=False)
+    return Categorical((value,), letter.with_labels((format_label(value),), exclusive=True), may_be_undefined=False)
 
 
-def shown(value: ir.Value) -> str:
+def format_label(value: ir.Value) -> str:
     """The label of a value."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -178,33 +178,37 @@ def shown(value: ir.Value) -> str:
 
 def one_hot(values: Sequence[ir.Value], forms: Sequence[Affine]) -> Signal:
     """Bits, at most one of which is 1, labelled by values."""
-    return Signal(tuple(forms), (BIT,) * len(forms), tuple(map(shown, values)), exclusive=True)
+    return Signal(tuple(forms), (BIT,) * len(forms), tuple(map(format_label, values)), is_one_hot=True)
 
 
-def numeric(value: Value) -> Number | Ratio:
+def as_number(value: Value) -> BoundedInteger | BoundedFraction:
     """The value as a number.
 
     Raises:
         ConstructionError: If some of its values are not numbers.
     """
-    if not isinstance(value, Category):
+    if not isinstance(value, Categorical):
         return value
     numbers = [Fraction(item) for item in value.values if is_number(item)]
     if len(numbers) < len(value.values) or not numbers:
         odd = next((item for item in value.values if not is_number(item)), None)
-        raise ConstructionError(f"a number is required, but the value may be {shown(odd)}")
-    presence = value.defined if value.partial else None
+        raise ConstructionError(f"a number is required, but the value may be {format_label(odd)}")
+    presence = value.presence if value.may_be_undefined else None
     denominator = lcm(*(number.denominator for number in numbers))
     low, high = min([Fraction(0), *numbers]), max([Fraction(0), *numbers])
     if denominator > 1:
-        real = Kind(Bound.of(low), Bound.of(high), None)
-        return Ratio(value.weighed(_number, real), denominator, 0, presence=presence)
+        real = ValueRange(Polynomial.coerce(low), Polynomial.coerce(high), None)
+        return BoundedFraction(value.weighted_sum(_number_of_boolean, real), denominator, 0, presence=presence)
     kind = integer(int(low), int(high))
-    line = Line(int(numbers[0])) if value.constant else None
-    square = value.weighed(lambda item: _number(item) ** 2, integer(0, int(max(low * low, high * high))))
-    return Number(kind.low, kind.high, value.weighed(_number, kind), line, square, presence=presence)
+    line = LinearInPosition(int(numbers[0])) if value.is_constant else None
+    square = value.weighted_sum(
+        lambda item: _number_of_boolean(item) ** 2, integer(0, int(max(low * low, high * high)))
+    )
+    return BoundedInteger(
+        kind.low, kind.high, value.weighted_sum(_number_of_boolean, kind), line, square, presence=presence
+    )
 
 
-def _number(value: ir.Value) -> Fraction:
+def _number_of_boolean(value: ir.Value) -> Fraction:
     assert is_number(value)
     return Fraction(value)

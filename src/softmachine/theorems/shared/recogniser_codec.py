@@ -12,53 +12,53 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from softmachine.languages.predicate import FormalLanguage
-from softmachine.support.errors import OutgrownError
-from softmachine.support.text import many
+from softmachine.support.errors import ContextTooShortError
+from softmachine.support.text import pluralize
 from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, S_co, Word
 
-START, PAD = "<s>", "□"
+START_TOKEN, PAD_TOKEN = "<s>", "□"
 
 
-def unused(text: str, taken: Container[str]) -> str:
+def unused_token(text: str, taken: Container[str]) -> str:
     """Return the text, wrapped in angle brackets until it is not a token of the source."""
     while text in taken:
         text = f"<{text}>"
     return text
 
 
-class StartedCodec(AnsweringCodec[S_co]):
+class StartTokenCodec(AnsweringCodec[S_co]):
     """A start token, then the word; the answer at every position is whether the prefix up to it is accepted."""
 
-    speaks_of_empty_word: ClassVar[bool] = True
+    answers_empty_word: ClassVar[bool] = True
     """Whether the answer at the start token is about the empty word; else the empty word is rejected."""
 
     @property
     def start(self) -> str:
         """The token of position 0."""
-        return unused(START, self.alphabet)
+        return unused_token(START_TOKEN, self.alphabet)
 
     @property
-    def told_length(self) -> bool:
+    def receives_length(self) -> bool:
         """Whether the model receives the length of the word, as encoders do."""
         return True
 
     def prompt(self, word: Word) -> Prompt:
         letters = self.source.word(word)
-        return Prompt((self.start, *letters), len(letters) if self.told_length else None)
+        return Prompt((self.start, *letters), len(letters) if self.receives_length else None)
 
     def interface(self) -> Interface:
         meaning = "It is whether the prefix up to that position is accepted; at the start token, the empty word."
         return Interface(symbols=self.alphabet, meaning=meaning, verdict=-1)
 
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+    def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """Parse the answers: the word is accepted if the last one is true."""
-        values = tuple(answer == "true" for answer in said[1:])
-        accepted = said[-1] == "true" and (self.speaks_of_empty_word or len(said) > 1)
+        values = tuple(answer == "true" for answer in emitted[1:])
+        accepted = emitted[-1] == "true" and (self.answers_empty_word or len(emitted) > 1)
         return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word), values=values)
 
 
 @dataclass(frozen=True)
-class RecogniserCodec(StartedCodec[FormalLanguage]):
+class RecogniserCodec(StartTokenCodec[FormalLanguage]):
     """A start token, then the word; "true" or "false" at every position, or only at the last one that counts.
 
     Args:
@@ -67,7 +67,7 @@ class RecogniserCodec(StartedCodec[FormalLanguage]):
             last answer counts, and the model receives the length of the word.
     """
 
-    prefixes: bool = True
+    answers_every_prefix: bool = True
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -75,11 +75,11 @@ class RecogniserCodec(StartedCodec[FormalLanguage]):
         return (self.start, *self.alphabet)
 
     @property
-    def told_length(self) -> bool:
-        return not self.prefixes
+    def receives_length(self) -> bool:
+        return not self.answers_every_prefix
 
     def interface(self) -> Interface:
-        if self.prefixes:
+        if self.answers_every_prefix:
             return super().interface()
         meaning = "At the last position it is whether the word is accepted; elsewhere it is undefined."
         return Interface(symbols=self.alphabet, meaning=meaning, verdict=-1)
@@ -88,24 +88,24 @@ class RecogniserCodec(StartedCodec[FormalLanguage]):
         """Yield the value of the predicate on every prefix of the word."""
         letters = self.source.word(word)
         for count in range(len(letters) + 1):
-            counts = self.prefixes or count == len(letters)
+            counts = self.answers_every_prefix or count == len(letters)
             yield str(bool(self.source.accepts(letters[:count]))).lower() if counts else None
 
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        outcome = super().outcome(word, said)
-        return outcome if self.prefixes else replace(outcome, values=None)
+    def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
+        outcome = super().parse_output(word, emitted)
+        return outcome if self.answers_every_prefix else replace(outcome, values=None)
 
 
-def of_length(word: tuple[str, ...], length: int) -> tuple[str, ...]:
+def require_length(word: tuple[str, ...], length: int) -> tuple[str, ...]:
     """Return the word if it has the length that the weights are built for.
 
     Raises:
-        OutgrownError: If it has a different length; the message names the required context.
+        ContextTooShortError: If it has a different length; the message names the required context.
     """
     if len(word) != length:
-        raise OutgrownError(
-            f"the word has {many(len(word), 'symbol')}, but these weights are for words of length {length}",
+        raise ContextTooShortError(
+            f"the word has {pluralize(len(word), 'symbol')}, but these weights are for words of length {length}",
             context=len(word),
-            how="every length has its own weights: {}",
+            hint_format="every length has its own weights: {}",
         )
     return word

@@ -23,70 +23,79 @@ from fractions import Fraction
 
 from softmachine.ir import Program, Signal, Vocabulary, attend, constant, named, position, stack
 from softmachine.ir.gadgets import gate, lookup, mean
-from softmachine.ir.primitives import Fall
+from softmachine.ir.primitives import ScoreDecay
 from softmachine.ir.ranges import BIT
-from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.languages.turing import TapeConvention, TuringMachine
 from softmachine.theorems.cost import Cost
 from softmachine.theorems.shared.checkpoints import (
-    POSITIONS,
+    LENGTH_MEANING,
+    CheckpointCodec,
     Meaning,
-    Start,
-    StreamCodec,
-    differing,
-    next_token,
-    own,
+    StartMarker,
+    address_key,
+    mismatch_query,
+    name_symbol_under_head,
+    next_token_logits,
     state_of,
-    under_head,
-    written,
+    written_symbol,
 )
-from softmachine.theorems.shared.turing_codec import TAPES, Begin, Given, by_tape, move_of, on_tape
-from softmachine.theorems.theorem import Needs, Stock, Theorem
-from softmachine.transformer.features import INVERSE, Bit, I, Predecessor
+from softmachine.theorems.shared.turing_codec import (
+    TAPES,
+    InputSymbol,
+    RunMarker,
+    by_tape_kind,
+    move_signals,
+    name_on_tape,
+)
+from softmachine.theorems.theorem import CheckpointSupport, Requirements, Theorem
+from softmachine.transformer.features import RECIPROCAL, Bit, I, PredecessorShare
 
 
-def signals(codec: StreamCodec) -> Program:
+def signals(codec: CheckpointCodec) -> Program:
     """Build the decoder for the machine and the number of positions of the codec."""
     machine, tapes = codec.machine, range(codec.machine.tapes)
     tokens = Vocabulary(codec.meanings)
 
     # The contents of the token.
-    start = tokens.bit("<bos>", lambda token: isinstance(token, Start))
-    given = tokens.bit("is input", lambda token: isinstance(token, Given))
+    start = tokens.bit("<bos>", lambda token: isinstance(token, StartMarker))
+    given = tokens.bit("is input", lambda token: isinstance(token, InputSymbol))
     state = state_of(tokens, machine)
-    wrote = [written(tokens, machine, k) for k in tapes]
-    move = [move_of(tokens, machine, k) for k in tapes]
+    wrote = [written_symbol(tokens, machine, k) for k in tapes]
+    move = [move_signals(tokens, machine, k) for k in tapes]
 
     # Step 1. Layer 1: the heads' positions over i+1; and the cell that this token wrote, one move earlier.
     shares = mean("mean of moves", stack(*(part.value for part in move)))
-    input_cell = gate("input cell/(i+1)", position(Predecessor()), off=~given)
+    input_cell = gate("input cell/(i+1)", position(PredecessorShare()), blockers=~given)
     cell_share = [shares[k] - move[k].share + (input_cell if k == 0 else 0) for k in tapes]
 
     # Step 2. Layer 2: their addresses in bits.
     nonzero = ~start
-    head = [_address(codec, "head", k, shares[k], nonzero) for k in tapes]
-    cell = [_address(codec, "cell", k, cell_share[k], nonzero) for k in tapes]
+    head = [_decode_address(codec, "head", k, shares[k], nonzero) for k in tapes]
+    cell = [_decode_address(codec, "cell", k, cell_share[k], nonzero) for k in tapes]
 
     # Step 3. Layer 3: the symbols under the heads: the latest write to the cell, or a blank.
     symbol = []
     for k in tapes:
-        silent = _writes_nothing(tokens, machine, k)
+        silent = _is_not_write(tokens, machine, k)
         found = attend(
-            on_tape(machine, "last write", k),
-            query=stack(*differing(head[k].digits), constant(-1), constant(1)),
-            key=stack(*own(cell[k].digits, silent), silent, position(I * Fraction(1, 1 << codec.address_bits))),
+            name_on_tape(machine, "last write", k),
+            query=stack(*mismatch_query(head[k].digits), constant(-1), constant(1)),
+            key=stack(*address_key(cell[k].digits, silent), silent, position(I * Fraction(1, 1 << codec.address_bits))),
             value=wrote[k],
             gap=Fraction(1, 1 << codec.address_bits),
-            single=True,
-            fall=Fall.LINEAR,
+            single_key=True,
+            decay=ScoreDecay.LINEAR,
         )
-        symbol.append(under_head(machine, k, found))
+        symbol.append(name_symbol_under_head(machine, k, found))
 
     # Step 4. The transition.
-    return tokens.program(machine.name, next_token(codec, state, symbol, [part.at_end for part in head]), Fraction(1))
+    return tokens.program(
+        machine.name, next_token_logits(codec, state, symbol, [part.at_end for part in head]), Fraction(1)
+    )
 
 
 @dataclass(frozen=True)
-class Address:
+class BinaryAddress:
     """The address of a cell in binary.
 
     Args:
@@ -98,30 +107,30 @@ class Address:
     at_end: Signal
 
 
-def _address(codec: StreamCodec, what: str, tape: int, share: Signal, nonzero: Signal) -> Address:
+def _decode_address(codec: CheckpointCodec, what: str, tape: int, share: Signal, nonzero: Signal) -> BinaryAddress:
     """Recover the address h from h/(i+1): the bits of position max(0, h), and for two-way tapes of max(0, -h).
 
     At most one of the two differs from position 0, all of whose bits are 0, so their sum is correct.
     """
-    name, count = on_tape(codec.machine, what, tape), codec.address_bits
-    quantity = on_tape(codec.machine, f"{what} position", tape)
+    name, count = name_on_tape(codec.machine, what, tape), codec.address_bits
+    quantity = name_on_tape(codec.machine, f"{what} position", tape)
     labels = [f"bit {k}" for k in range(count)]
     bits = stack(*(position(Bit(k)) for k in range(count)), nonzero)
     share = named(f"{name}/(i+1)", share)
-    right = lookup(f"recover {quantity}", share, bits, per=INVERSE)
-    if codec.machine.tape is not Tape.TWO_WAY:
-        digits = named(name, right[:-1].known(BIT).labelled(labels))
-        return Address(digits, ~named(f"{name} is not 0", right[-1].known(BIT)))
-    left = lookup(f"recover -{quantity}", -share, bits, per=INVERSE)
+    right = lookup(f"recover {quantity}", share, bits, index_scale=RECIPROCAL)
+    if codec.machine.tape is not TapeConvention.TWO_WAY:
+        digits = named(name, right[:-1].with_range(BIT).with_labels(labels))
+        return BinaryAddress(digits, ~named(f"{name} is not 0", right[-1].with_range(BIT)))
+    left = lookup(f"recover -{quantity}", -share, bits, index_scale=RECIPROCAL)
     both = stack(right[:-1] + left[:-1], left[-1])
-    digits = named(name, both.known(BIT).labelled([*labels, "negative"]))
-    return Address(digits, ~named(f"{name} is not 0", (right[-1] + left[-1]).known(BIT)))
+    digits = named(name, both.with_range(BIT).with_labels([*labels, "negative"]))
+    return BinaryAddress(digits, ~named(f"{name} is not 0", (right[-1] + left[-1]).with_range(BIT)))
 
 
-def _writes_nothing(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> Signal:
+def _is_not_write(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> Signal:
     """Whether this token leaves a tape unchanged; its head is still on cell 0 then. Verdicts are never attended to."""
-    quiet = (Start, Begin) if tape == 0 else (Start, Begin, Given)
-    return tokens.bit(on_tape(machine, "writes nothing", tape), lambda token: isinstance(token, quiet))
+    quiet = (StartMarker, RunMarker) if tape == 0 else (StartMarker, RunMarker, InputSymbol)
+    return tokens.bit(name_on_tape(machine, "writes nothing", tape), lambda token: isinstance(token, quiet))
 
 
 THEOREMS = (
@@ -129,15 +138,17 @@ THEOREMS = (
         "turing-binary-address",
         "Turing machines by binary addresses: three layers, exact in float32, one token per step",
         "softmachine; Theorem 8.2 of Chiang's lecture notes with binary addresses",
-        Needs(
+        Requirements(
             "position features i, i², 1/(i+1), (i-1)/(i+1), i/N, bits of i",
             scale="O(N)",
-            first="the number of positions N",
+            length_note="the number of positions N",
         ),
-        Cost({}, {"layers": 3, "heads": 1 + by_tape(5 * TAPES, 3 * TAPES)}, also="one token per step, one verdict"),
+        Cost(
+            {}, {"layers": 3, "heads": 1 + by_tape_kind(5 * TAPES, 3 * TAPES)}, remark="one token per step, one verdict"
+        ),
         TuringMachine,
         ("hard",),
-        codec=lambda machine, length: StreamCodec(machine, length=length),
+        codec=lambda machine, length: CheckpointCodec(machine, length=length),
         signals=lambda codec, _: signals(codec),
         steps=(
             "The mean of all moves is head/(i+1).",
@@ -145,8 +156,8 @@ THEOREMS = (
             "Addresses are compared bit by bit; the latest write to the cell has the highest score, by 1/N.",
             "The transition: one unit per rule; the action whose parts are all set has the largest logit.",
         ),
-        length=POSITIONS,
-        stock=Stock(("float32", "float64"), positions=True),
+        length=LENGTH_MEANING,
+        checkpoints=CheckpointSupport(("float32", "float64"), has_position_embeddings=True),
         rank=5,
     ),
 )

@@ -22,25 +22,24 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from softmachine.ir import Program
-from softmachine.languages.crasp import ACCEPT, REJECT
-from softmachine.languages.crasp import Program as CraspProgram
-from softmachine.languages.crasp.from_turing_relative import bounded_program, turing_program
+from softmachine.languages.crasp import ACCEPT, REJECT, CraspProgram
+from softmachine.languages.crasp.from_turing_relative import build_bounded_program, build_turing_program
 from softmachine.languages.crasp.streaming_interpreter import VERDICTS
-from softmachine.languages.run_view import Scene, Stretch
+from softmachine.languages.run_view import RunView, TokenWindow
 from softmachine.languages.turing import TuringMachine, Verdict, execute
 from softmachine.languages.words import count_ordered_words, ordered_words_from
-from softmachine.support.errors import InputError, Remedy
+from softmachine.support.errors import FixHint, InputError
 from softmachine.theorems.codec import DecoderCodec, Outcome, Prompt, Word
-from softmachine.theorems.counting.crasp.boolean import Sign
+from softmachine.theorems.counting.crasp.boolean import SignUnits
 from softmachine.theorems.counting.crasp.codec import CraspCodec
 from softmachine.theorems.counting.crasp.counts import InRelation
-from softmachine.theorems.counting.crasp.theorem import COST, UNIFORM, of_program
-from softmachine.theorems.shared.turing_codec import OfMachine
+from softmachine.theorems.counting.crasp.theorem import COST, UNIFORM_REQUIREMENTS, build_signals
+from softmachine.theorems.shared.turing_codec import MachineCodecMixin
 from softmachine.theorems.theorem import Theorem
 
 
 @dataclass(frozen=True)
-class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
+class CountingCodec(MachineCodecMixin, DecoderCodec[TuringMachine]):
     """A start token, the word, and the chain of thought of a counter machine that simulates the Turing machine.
 
     Args:
@@ -53,10 +52,10 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
     @cached_property
     def program(self) -> CraspProgram:
         """The machine as C-RASP with chain of thought."""
-        return turing_program(self.machine) if self.relative else bounded_program(self.machine)
+        return build_turing_program(self.machine) if self.relative else build_bounded_program(self.machine)
 
     @cached_property
-    def _thought(self) -> CraspCodec:
+    def _chain_of_thought(self) -> CraspCodec:
         return CraspCodec(self.program)
 
     def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
@@ -68,8 +67,8 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
             return super().word_count(length)
         return count_ordered_words(len(self.alphabet), length)
 
-    def random_word(self, chooser: random.Random, length: int) -> tuple[str, ...]:
-        word = super().random_word(chooser, length)
+    def random_word(self, rng: random.Random, length: int) -> tuple[str, ...]:
+        word = super().random_word(rng, length)
         return word if self.relative else tuple(sorted(word, key=self.alphabet.index))
 
     def has_word(self, word: Sequence[str]) -> bool:
@@ -84,23 +83,24 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         symbols = self.machine.word(word)
         if not self.has_word(symbols):
             raise InputError(
-                f"the symbols of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
-                hint=Remedy(
+                f"the symbols of {self.machine.format_symbols(symbols)!r} are not in the order "
+                f"{' '.join(self.alphabet)}",
+                hint=FixHint(
                     "only sorted words are determined by their counts; for others: {}",
                     theorem="turing-counter-relative-bias",
                 ),
             )
-        return self._thought.prompt(symbols)
+        return self._chain_of_thought.prompt(symbols)
 
-    def stops(self, token: str) -> bool:
-        return self._thought.stops(token)
+    def is_stop_token(self, token: str) -> bool:
+        return self._chain_of_thought.is_stop_token(token)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """Yield the chain of thought of the C-RASP interpreter, and the verdict of the Turing machine."""
-        for count, token in enumerate(self._thought.expected(self.machine.word(word), max_steps)):
-            yield self._verdict(word, count) if token in VERDICTS else token
+        for count, token in enumerate(self._chain_of_thought.expected(self.machine.word(word), max_steps)):
+            yield self._final_verdict(word, count) if token in VERDICTS else token
 
-    def _verdict(self, word: Word, tokens: int) -> str:
+    def _final_verdict(self, word: Word, tokens: int) -> str:
         """Return the verdict at the end of a chain of thought of ``tokens`` tokens.
 
         Every step that moves the head takes at least one token. Other steps take none; at most states × symbols of them
@@ -110,25 +110,25 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         verdict = execute(self.machine, word, max_steps=(tokens + 1) * (in_a_row + 1)).verdict
         return ACCEPT if verdict in (Verdict.ACCEPT, Verdict.HALT) else REJECT
 
-    def scene(self, word: Word, shown: Stretch) -> Scene:
+    def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """Return the view of the C-RASP program: the tokens contain no tape."""
-        return self._thought.scene(self.machine.word(word), shown)
+        return self._chain_of_thought.run_view(self.machine.word(word), window)
 
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+    def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """Parse the verdict; the tape is not recorded. A machine without accepting states only halts."""
-        outcome = self._thought.outcome(self.machine.word(word), said)
-        halted = outcome.accepted and not self.machine.accept
+        outcome = self._chain_of_thought.parse_output(self.machine.word(word), emitted)
+        halted = outcome.is_accepted and not self.machine.accept
         return Outcome(verdict="halt" if halted else outcome.verdict, steps=outcome.steps)
 
 
 def signals(codec: CountingCodec, attention: str) -> Program:
     """Build the decoder of the C-RASP program that simulates the machine."""
-    return of_program(codec.program, Sign.HEAVISIDE, attention, None)
+    return build_signals(codec.program, SignUnits.HEAVISIDE, attention, None)
 
 
 _theorem = partial(
     Theorem,
-    needs=UNIFORM,
+    requirements=UNIFORM_REQUIREMENTS,
     cost=COST,
     source=TuringMachine,
     attentions=("soft", "hard"),

@@ -17,7 +17,7 @@ ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
-class Form:
+class AffineForm:
     """The number constant + tokens[token] + Σ terms[atom] · atom.
 
     Args:
@@ -54,22 +54,22 @@ class Form:
         """The constant and what the token adds."""
         return self.constant + self.tokens.get(token, ZERO)
 
-    def without(self, atoms: Iterable[int]) -> Form:
+    def without(self, atoms: Iterable[int]) -> AffineForm:
         """The form without the terms of some atoms."""
         left_out = set(atoms)
-        return Form(self.constant, self.tokens, {a: w for a, w in self.terms.items() if a not in left_out})
+        return AffineForm(self.constant, self.tokens, {a: w for a, w in self.terms.items() if a not in left_out})
 
-    def scaled(self, factor: Fraction) -> Form:
+    def scaled(self, factor: Fraction) -> AffineForm:
         """The form times a number."""
         return combination([(factor, self)])
 
 
-def atom(number: int) -> Form:
+def atom(number: int) -> AffineForm:
     """The form that is one atom."""
-    return Form(terms={number: Fraction(1)})
+    return AffineForm(terms={number: Fraction(1)})
 
 
-def combination(parts: Iterable[tuple[Fraction, Form]], constant: Fraction = ZERO) -> Form:
+def combination(parts: Iterable[tuple[Fraction, AffineForm]], constant: Fraction = ZERO) -> AffineForm:
     """The sum of forms, each times a number, and a constant."""
     tokens: dict[int, Fraction] = {}
     terms: dict[int, Fraction] = {}
@@ -81,10 +81,10 @@ def combination(parts: Iterable[tuple[Fraction, Form]], constant: Fraction = ZER
             tokens[token] = tokens.get(token, ZERO) + weight * value
         for number, value in form.terms.items():
             terms[number] = terms.get(number, ZERO) + weight * value
-    return Form(constant, {t: v for t, v in tokens.items() if v}, {a: v for a, v in terms.items() if v})
+    return AffineForm(constant, {t: v for t, v in tokens.items() if v}, {a: v for a, v in terms.items() if v})
 
 
-def of_tokens(values: Mapping[int, Fraction], vocabulary: int, otherwise: Fraction = ZERO) -> Form:
+def of_tokens(values: Mapping[int, Fraction], vocabulary: int, otherwise: Fraction = ZERO) -> AffineForm:
     """The form that the token alone decides: some values, and another for all tokens that have none.
 
     It takes as long as there are values, unless most tokens have one: then one of these becomes the usual one.
@@ -92,10 +92,10 @@ def of_tokens(values: Mapping[int, Fraction], vocabulary: int, otherwise: Fracti
     if 2 * len(values) > vocabulary:
         every = [values.get(token, otherwise) for token in range(vocabulary)]
         values, otherwise = dict(enumerate(every)), Counter(every).most_common(1)[0][0]
-    return Form(otherwise, {token: value - otherwise for token, value in values.items() if value != otherwise})
+    return AffineForm(otherwise, {token: value - otherwise for token, value in values.items() if value != otherwise})
 
 
-def applied(function: Callable[[Fraction], Fraction], form: Form, vocabulary: int) -> Form:
+def apply_to_tokens(function: Callable[[Fraction], Fraction], form: AffineForm, vocabulary: int) -> AffineForm:
     """A function of a form that only depends on the token."""
     values = {token: function(form.at_token(token)) for token in form.tokens}
     return of_tokens(values, vocabulary, function(form.constant))

@@ -5,8 +5,8 @@ number is kept as its numerator alone, so that adding, comparing and testing sig
 integers. Where no such denominator can be proved (a mean over however many keys tie) numerator and denominator are
 both kept.
 
-The numerators are bounded for runs up to `HORIZON` positions. Where the bound does not fit into 62 bits, the generated
-code checks before it computes.
+The numerators are bounded for runs up to `MAX_POSITIONS` positions. Where the bound does not fit into 62 bits, the
+generated code checks before it computes.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, lcm
 
-from softmachine.engines.fast.analysis.flow import Flow
-from softmachine.engines.fast.analysis.forms import Form
+from softmachine.engines.fast.analysis.flow import LiftedProgram
+from softmachine.engines.fast.analysis.forms import AffineForm
 from softmachine.transformer.features import Feature, Monomial
 
-HORIZON = 2**30
+MAX_POSITIONS = 2**30
 """Bounds hold for runs of so many positions; longer ones stop."""
-SAFE = 2**62
+OVERFLOW_LIMIT = 2**62
 """Sums of products whose absolute values add up to less than this cannot overflow."""
 
 
-class Declined(Exception):  # noqa: N818  (not an error: the dense engine does it)
+class UnsupportedModel(Exception):  # noqa: N818  (not an error: the dense engine does it)
     """The fast engine cannot run this, and why."""
 
 
 @dataclass(frozen=True)
-class Grid:
+class Denominator:
     """The denominators over · (i+1)^power."""
 
     over: int = 1
@@ -39,10 +39,10 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberRange:
     """What is known of a number: its grid, None if it is kept as a fraction, and the range of its numerator."""
 
-    grid: Grid | None
+    grid: Denominator | None
     low: int = 0
     high: int = 0
 
@@ -70,19 +70,19 @@ class Number:
         return Fraction(max(self.high, 0) - min(self.low, 0), self.over)  # over different denominators
 
 
-FRACTION = Number(None)
-BITS = Number(Grid(), 0, 1)
+FRACTION = NumberRange(None)
+BITS = NumberRange(Denominator(), 0, 1)
 
 
-def feature_number(item: Feature, horizon: int = HORIZON) -> Number:
+def feature_range(item: Feature, horizon: int = MAX_POSITIONS) -> NumberRange:
     """What is known of a position feature, up to a position."""
-    if isinstance(item, Monomial) and item.reciprocal:
-        return Number(Grid(1, item.reciprocal), 1, 1)
-    if item.over not in ("1", "i+1"):
+    if isinstance(item, Monomial) and item.reciprocal_power:
+        return NumberRange(Denominator(1, item.reciprocal_power), 1, 1)
+    if item.denominator not in ("1", "i+1"):
         return FRACTION
-    power = 0 if item.over == "1" else 1
+    power = 0 if item.denominator == "1" else 1
     low, high = _stretched(floor(item.low.at(horizon)), ceil(item.high.at(horizon)), horizon**power)
-    return Number(Grid(1, power), low, high)
+    return NumberRange(Denominator(1, power), low, high)
 
 
 ONE = -1
@@ -90,19 +90,19 @@ ONE = -1
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearNumerator:
     """A numerator: table[token] · s^power + Σ coefficient · s^p · atom, where s = i+1 and power is that of the grid.
 
     Args:
         grid: The denominators that it is the numerator for.
         table: An integer for each token; empty if all are 0.
-        terms: (coefficient, p, atom); the atom may be `ONE`.
+        terms: (coefficient, p, atom); the atom may be `HASH_FACTOR_LOW`.
         low: No value is below this.
         high: No value is above this.
         size: No partial sum exceeds this.
     """
 
-    grid: Grid
+    grid: Denominator
     table: tuple[int, ...]
     terms: tuple[tuple[int, int, int], ...]
     low: int
@@ -110,9 +110,9 @@ class Linear:
     size: int
 
     @property
-    def number(self) -> Number:
+    def number(self) -> NumberRange:
         """What is known of the number."""
-        return Number(self.grid, self.low, self.high)
+        return NumberRange(self.grid, self.low, self.high)
 
     @property
     def fixed(self) -> int | None:
@@ -121,11 +121,11 @@ class Linear:
             return None
         return sum(coefficient for coefficient, _, _ in self.terms)
 
-    def divided(self, divisor: int) -> Linear | None:
+    def divided(self, divisor: int) -> LinearNumerator | None:
         """The numerator divided by a positive integer, if every coefficient is divisible."""
         if any(part % divisor for part in (*self.table, *(coefficient for coefficient, _, _ in self.terms))):
             return None
-        return Linear(
+        return LinearNumerator(
             self.grid,
             tuple(entry // divisor for entry in self.table),
             tuple((coefficient // divisor, power, number) for coefficient, power, number in self.terms),
@@ -135,7 +135,7 @@ class Linear:
         )
 
 
-class Numbers:
+class NumberRanges:
     """What is known of every atom of a flow, filled in as the analysis goes on.
 
     Args:
@@ -143,26 +143,26 @@ class Numbers:
         horizon: Bounds hold for runs of so many positions.
     """
 
-    def __init__(self, flow: Flow, horizon: int = HORIZON) -> None:
+    def __init__(self, flow: LiftedProgram, horizon: int = MAX_POSITIONS) -> None:
         self.flow = flow
         self.horizon = horizon
-        self.atoms: dict[int, Number] = {}
+        self.atoms: dict[int, NumberRange] = {}
 
-    def of(self, form: Form) -> Number:
+    def of(self, form: AffineForm) -> NumberRange:
         """What is known of a form."""
         found = self.linear([form])
         return found[0].number if found else FRACTION
 
-    def linear(self, forms: Sequence[Form]) -> list[Linear] | None:
+    def linear(self, forms: Sequence[AffineForm]) -> list[LinearNumerator] | None:
         """The numerators of some forms over one common denominator; None if there is none that is known."""
         grids = [self.atoms[number].grid for form in forms for number in form.terms]
         if any(grid is None for grid in grids):
             return None
         power = max((grid.power for grid in grids if grid), default=0)
         over = lcm(*(part.denominator for form in forms for part in self._parts(form)))
-        return [self._numerator(form, Grid(over, power)) for form in forms]
+        return [self._numerator(form, Denominator(over, power)) for form in forms]
 
-    def _parts(self, form: Form) -> Iterable[Fraction]:
+    def _parts(self, form: AffineForm) -> Iterable[Fraction]:
         yield form.constant
         yield from form.tokens.values()
         for number, weight in form.terms.items():
@@ -170,7 +170,7 @@ class Numbers:
             assert grid is not None
             yield weight / grid.over
 
-    def _numerator(self, form: Form, grid: Grid) -> Linear:
+    def _numerator(self, form: AffineForm, grid: Denominator) -> LinearNumerator:
         table: tuple[int, ...] = ()
         low, high, size = 0, 0, 0
         if form.tokens:
@@ -199,9 +199,11 @@ class Numbers:
                 least, most = _stretched(constant, constant, self.horizon**power)
                 low, high, size = low + least, high + most, size + max(abs(least), abs(most))
         coefficients = [coefficient for coefficient, _, _ in terms]
-        if any(part and (max(part) >= SAFE or min(part) <= -SAFE) for part in (table, coefficients)):
-            raise Declined("its weights are not integers of 62 bits over a common denominator")
-        return Linear(grid, table, tuple(terms), low, high, size)
+        if any(
+            part and (max(part) >= OVERFLOW_LIMIT or min(part) <= -OVERFLOW_LIMIT) for part in (table, coefficients)
+        ):
+            raise UnsupportedModel("its weights are not integers of 62 bits over a common denominator")
+        return LinearNumerator(grid, table, tuple(terms), low, high, size)
 
 
 def _stretched(low: int, high: int, factor: int) -> tuple[int, int]:

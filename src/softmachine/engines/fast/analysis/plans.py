@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.engines.fast.analysis.flow import FlowHead
-from softmachine.engines.fast.analysis.forms import Form
-from softmachine.engines.fast.analysis.grids import Grid, Linear, Number
+from softmachine.engines.fast.analysis.flow import LiftedHead
+from softmachine.engines.fast.analysis.forms import AffineForm
+from softmachine.engines.fast.analysis.grids import Denominator, LinearNumerator, NumberRange
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Relation
 
 
 @dataclass(frozen=True, eq=False)
-class Served:
+class HeadPlan:
     """A head and what it retrieves.
 
     Args:
@@ -35,14 +35,14 @@ class Served:
         values: What is known of these components, at a key.
     """
 
-    head: FlowHead
+    head: LiftedHead
     results: tuple[tuple[int, int], ...]
-    values: tuple[Number, ...]
+    values: tuple[NumberRange, ...]
 
     @property
     def single(self) -> bool:
         """Whether of keys that tie one is chosen."""
-        return self.head.weighting.unique
+        return self.head.weighting.is_unique_hard
 
     @property
     def whole(self) -> bool:
@@ -51,7 +51,7 @@ class Served:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(Served):
+class IndexPlan(HeadPlan):
     """How a head is served.
 
     Args:
@@ -59,7 +59,7 @@ class Plan(Served):
         why: For people.
     """
 
-    numbers: tuple[Number, ...]
+    numbers: tuple[NumberRange, ...]
     why: str
 
     kind = "plan"
@@ -67,12 +67,12 @@ class Plan(Served):
     """Whether the values of several keys may be added up."""
 
     @property
-    def scans(self) -> bool:
+    def may_scan(self) -> bool:
         """Whether many keys may have to be looked at, one by one."""
         return False
 
     @property
-    def causal(self) -> bool:
+    def sees_itself(self) -> bool:
         """Whether a position sees itself."""
         return self.head.mask is Mask.CAUSAL
 
@@ -81,26 +81,26 @@ class Plan(Served):
         """The integers that a value is kept as: numerators, or these and denominators."""
         return len(self.results) * (1 if self.whole else 2)
 
-    def retrieves(self, other: Plan) -> bool:
+    def shares_values_with(self, other: IndexPlan) -> bool:
         """Whether some of what it retrieves is what another plan retrieves, too."""
         mine, theirs = ({plan.head.value[c].key for _, c in plan.results} for plan in (self, other))
         return bool(mine & theirs)
 
     @property
-    def evenly(self) -> bool:
+    def assumes_integer_means(self) -> bool:
         """Whether means of tied values are taken to be integers, as the values are; that is checked at every step."""
         return self.takes_means and not self.single and any(number.grid is not None for number in self.numbers)
 
 
 @dataclass(frozen=True, eq=False)
-class Uniform(Plan):
+class UniformPlan(IndexPlan):
     """All keys have the same score."""
 
     kind = "running sums"
 
 
 @dataclass(frozen=True, eq=False)
-class ByPosition(Plan):
+class PositionPlan(IndexPlan):
     """The score is slope · j + curve · j²: a closed form.
 
     Args:
@@ -110,22 +110,22 @@ class ByPosition(Plan):
         forms: Slope and curve as forms.
     """
 
-    forms: tuple[Form, Form]
-    slope: Linear | None
-    curve: Linear | None
-    vertex: Linear | None
+    forms: tuple[AffineForm, AffineForm]
+    slope: LinearNumerator | None
+    curve: LinearNumerator | None
+    vertex: LinearNumerator | None
 
     kind = "closed form in the position"
     takes_means = True
 
     @property
-    def evenly(self) -> bool:
+    def assumes_integer_means(self) -> bool:
         """Whether means of tied values are taken to be integers; if the best is known to be one, there are none."""
-        return self.vertex is None and super().evenly
+        return self.vertex is None and super().assumes_integer_means
 
 
 @dataclass(frozen=True)
-class Lookup:
+class ParabolaLookup:
     """A score that is curve · (x - vertex)² for integers x, but for what is the same for all keys.
 
     Args:
@@ -137,16 +137,16 @@ class Lookup:
         later: Of equal keys, whether the last is chosen (or else the first).
     """
 
-    x: Linear
-    square: Linear
-    vertex: Linear
+    x: LinearNumerator
+    square: LinearNumerator
+    vertex: LinearNumerator
     curve: int
-    grid: Grid
+    grid: Denominator
     later: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Parabola(Plan):
+class TablePlan(IndexPlan):
     """The score is a parabola in an integer x, plus a smaller part that grows or falls with the position, or none.
 
     Args:
@@ -156,16 +156,16 @@ class Parabola(Plan):
         slope: The coefficient of the position.
     """
 
-    lookup: Lookup
-    queries: tuple[Form, Form]
-    keys: tuple[Form, Form]
-    slope: Linear
+    lookup: ParabolaLookup
+    queries: tuple[AffineForm, AffineForm]
+    keys: tuple[AffineForm, AffineForm]
+    slope: LinearNumerator
 
     kind = "table indexed by an integer"
 
 
 @dataclass(frozen=True)
-class Score:
+class KeyScore:
     """A score: Σ query · key + slope · j.
 
     Args:
@@ -175,9 +175,9 @@ class Score:
         fractional: Whether keys are fractions.
     """
 
-    queries: tuple[Form, ...]
-    keys: tuple[Form, ...]
-    slope: Form
+    queries: tuple[AffineForm, ...]
+    keys: tuple[AffineForm, ...]
+    slope: AffineForm
     fractional: bool
 
     @property
@@ -187,33 +187,33 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
-class Compared(Plan):
+class ScoredKeys(IndexPlan):
     """The scores of keys differ, and are compared.
 
     Args:
         score: What they are.
     """
 
-    score: Score
+    score: KeyScore
 
     takes_means = True
 
 
 @dataclass(frozen=True, eq=False)
-class Record(Compared):
+class RunningBest(ScoredKeys):
     """The query is constant: every key has one score for good, so that the best so far is all there is to keep.
 
     Args:
         lasting: The score of a key, over a constant.
     """
 
-    lasting: Linear
+    lasting: LinearNumerator
 
     kind = "the best so far"
 
 
 @dataclass(frozen=True, eq=False)
-class Gated(Compared):
+class GatedTable(ScoredKeys):
     """The score is a parabola in an integer x, plus a number for each kind of token, plus a smaller part for recency.
 
     "The latest token of this kind that wrote to this cell": the kind is a component of the key that the token decides,
@@ -225,16 +225,16 @@ class Gated(Compared):
         extra: For each kind, what it adds to the score, over the same denominators as the curve.
     """
 
-    lookup: Lookup
+    lookup: ParabolaLookup
     kinds: tuple[int, ...]
-    extra: tuple[Linear, ...]
+    extra: tuple[LinearNumerator, ...]
 
     kind = "tables indexed by an integer"
     takes_means = False
 
 
 @dataclass(frozen=True, eq=False)
-class Groups(Compared):
+class GroupsPlan(ScoredKeys):
     """Equal keys in groups.
 
     Args:
@@ -246,13 +246,13 @@ class Groups(Compared):
     kind = "groups of equal keys"
 
     @property
-    def scans(self) -> bool:
+    def may_scan(self) -> bool:
         """Whether many keys may have to be looked at."""
         return not self.few
 
 
 @dataclass(frozen=True, eq=False)
-class Matched(Compared):
+class MatchingPlan(ScoredKeys):
     """The score is a sum of parabolas in integers and of other numbers, and the mean over the best keys is wanted.
 
     "The mean over all keys of the same count and the same letter, and the sink": the components of the key are the
@@ -273,7 +273,7 @@ class Matched(Compared):
 
 
 @dataclass(frozen=True, eq=False)
-class Dense(Compared):
+class LinearScanPlan(ScoredKeys):
     """Every visible key is looked at, because the score has a part that is any function of the two positions.
 
     Args:
@@ -284,4 +284,4 @@ class Dense(Compared):
 
     kind = "every key"
     takes_means = False
-    scans = True
+    may_scan = True

@@ -20,75 +20,75 @@ from __future__ import annotations
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.bytecode import layout as of
-from softmachine.engines.fast.bytecode.hash_tables import append, entry, find, insert, key_of
-from softmachine.engines.fast.bytecode.intrinsics import how_many, inlined
-from softmachine.engines.fast.bytecode.packed_trits import gather, kind_of, number_at, write_number
-from softmachine.engines.fast.indexes.groups import AVERAGE, LEFTMOST, compared, integer
+from softmachine.engines.fast.bytecode.hash_tables import append, entry_address, find, insert, key_address
+from softmachine.engines.fast.bytecode.intrinsics import inline_kernel, popcount
+from softmachine.engines.fast.bytecode.packed_trits import gather, nonzero_lanes, read_number, write_number
+from softmachine.engines.fast.indexes.groups import AVERAGE, LEFTMOST, compared, runtime_int
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, kernel, times
 
-WORST = -(1 << 62)
+MIN_SCORE = -(1 << 62)
 """Less than any score of packed trits."""
 
 
-@inlined
-def ask(question: int, code: Integers, heap: Integers) -> None:
+@inline_kernel
+def evaluate_query(question: int, code: Integers, heap: Integers) -> None:
     """Find the unique best group; `UNDECIDED` if that takes a scan of all groups."""
-    result, index = code[question + of.ASKED], code[question + of.INDEX]
-    groups, g = code[code[index + of.GROUPED] + of.STATE], integer(of.UNDECIDED)
-    if code[question + of.PLAIN] == 1 and heap[groups + of.KINDS] != of.MANY:
+    result, index = code[question + of.SEARCH_RESULT], code[question + of.INDEX]
+    groups, g = code[code[index + of.GROUP_STORE] + of.STATE], runtime_int(of.UNDECIDED)
+    if code[question + of.IS_PLAIN] == 1 and heap[groups + of.KINDS] != of.TOO_MANY_KINDS:
         if not gather(question, code, heap):
             g = heap[result + of.GROUP]
-            if g >= 0 and heap[result + of.SEEN] != heap[groups + of.USED]:
-                g = still_best(question, code, heap)
+            if g >= 0 and heap[result + of.SEARCHED_GROUPS] != heap[groups + of.USED]:
+                g = update_best(question, code, heap)
         if g < 0:
-            turn_signs(question, code, heap)
-            g, heap[result + of.SCORE] = best_of_kinds(question, code, heap)
-    heap[result + of.GROUP], heap[result + of.SEEN] = g, heap[groups + of.USED]
+            compute_signs(question, code, heap)
+            g, heap[result + of.SCORE] = find_best_by_kind(question, code, heap)
+    heap[result + of.GROUP], heap[result + of.SEARCHED_GROUPS] = g, heap[groups + of.USED]
 
 
-@inlined
-def turn_signs(question: int, code: Integers, heap: Integers) -> None:
+@inline_kernel
+def compute_signs(question: int, code: Integers, heap: Integers) -> None:
     """The signs of a query of packed trits, as the words of a key: the words read, with some signs inverted."""
-    last, signs, turned = code[question + of.LAST], code[question + of.SIGNS], code[question + of.TURNED]
+    last, signs, turned = code[question + of.LAST_READ], code[question + of.SIGNS], code[question + of.INVERTED]
     for k in range(code[question + of.WIDTH]):
         word = heap[last + k]
         heap[signs + k] = code[turned + 2 * k] | (word ^ ((word & code[turned + 2 * k + 1]) << 1))
 
 
 @kernel
-def still_best(question: int, code: Integers, heap: Integers) -> int:
+def update_best(question: int, code: Integers, heap: Integers) -> int:
     """Compare the previous best group with the new ones; `UNDECIDED` if one of these is as good."""
-    result, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
-    store, g, score = code[index + of.GROUPED], heap[result + of.GROUP], heap[result + of.SCORE]
-    for other in range(heap[result + of.SEEN], heap[code[store + of.STATE] + of.USED]):
-        key, new = key_of(store, other, code, heap), integer(0)
+    result, index, signs = code[question + of.SEARCH_RESULT], code[question + of.INDEX], code[question + of.SIGNS]
+    store, g, score = code[index + of.GROUP_STORE], heap[result + of.GROUP], heap[result + of.SCORE]
+    for other in range(heap[result + of.SEARCHED_GROUPS], heap[code[store + of.STATE] + of.USED]):
+        key, new = key_address(store, other, code, heap), runtime_int(0)
         for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
             one, two = heap[signs + code[size + 1]], heap[key + code[size + 1]]
-            both = kind_of(one) & kind_of(two) & code[size + 2]
-            new += code[size] * (how_many(both) - 2 * how_many(((one ^ two) >> 1) & both))
+            both = nonzero_lanes(one) & nonzero_lanes(two) & code[size + 2]
+            new += code[size] * (popcount(both) - 2 * popcount(((one ^ two) >> 1) & both))
         if new == score:
             return of.UNDECIDED
         if new > score:
-            g, score = integer(other), new
+            g, score = runtime_int(other), new
     heap[result + of.SCORE] = score
     return int(g)
 
 
-@inlined
-def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, int]:
+@inline_kernel
+def find_best_by_kind(question: int, code: Integers, heap: Integers) -> tuple[int, int]:
     """The unique best group and its score; `UNDECIDED` if the lookups by kind are not conclusive."""
-    index, signs, room = code[question + of.INDEX], code[question + of.SIGNS], code[of.ROOM]
-    store, width = code[index + of.GROUPED], code[index + of.WIDTH]
-    best, score, others = integer(of.UNDECIDED), integer(WORST), integer(WORST)
-    result = code[question + of.ASKED]
-    guess, bounds = heap[result + of.GROUP] + 1, result + of.FOUND_SIZE + width
-    know_bounds(question, code, heap)
-    for t in range(heap[result + of.BOUNDED]):
+    index, signs, room = code[question + of.INDEX], code[question + of.SIGNS], code[of.SCRATCH]
+    store, width = code[index + of.GROUP_STORE], code[index + of.WIDTH]
+    best, score, others = runtime_int(of.UNDECIDED), runtime_int(MIN_SCORE), runtime_int(MIN_SCORE)
+    result = code[question + of.SEARCH_RESULT]
+    guess, bounds = heap[result + of.GROUP] + 1, result + of.SEARCH_RESULT_SIZE + width
+    update_bounds(question, code, heap)
+    for t in range(heap[result + of.BOUNDED_KINDS]):
         kind, most, step = code[index + of.KIND] + t * width, heap[bounds + 2 * t], heap[bounds + 2 * t + 1]
         if most < score:
             others = max(others, most)
             continue
-        g = integer(-1)
+        g = runtime_int(-1)
         if step > 0:
             for k in range(width):
                 heap[room + k] = heap[signs + k] & (3 * heap[kind + k])
@@ -99,48 +99,51 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
             best, score, others = g, most, max(others, score)
         else:
             others = most
-    return (best, score) if score > others else (integer(of.UNDECIDED), score)
+    return (best, score) if score > others else (runtime_int(of.UNDECIDED), score)
 
 
-@inlined
-def know_bounds(question: int, code: Integers, heap: Integers) -> None:
+@inline_kernel
+def update_bounds(question: int, code: Integers, heap: Integers) -> None:
     """Update the score bounds of all kinds, which depend on which numbers of the query are nonzero."""
     index, signs = code[question + of.INDEX], code[question + of.SIGNS]
-    width, kept = code[index + of.WIDTH], code[question + of.ASKED] + of.FOUND_SIZE
-    known, kinds = heap[kept - of.FOUND_SIZE + of.BOUNDED], heap[code[code[index + of.GROUPED] + of.STATE] + of.KINDS]
+    width, kept = code[index + of.WIDTH], code[question + of.SEARCH_RESULT] + of.SEARCH_RESULT_SIZE
+    known, kinds = (
+        heap[kept - of.SEARCH_RESULT_SIZE + of.BOUNDED_KINDS],
+        heap[code[code[index + of.GROUP_STORE] + of.STATE] + of.KINDS],
+    )
     for k in range(width):
-        kind = kind_of(heap[signs + k])
+        kind = nonzero_lanes(heap[signs + k])
         if kind != heap[kept + k]:
-            heap[kept + k], known = kind, integer(0)
+            heap[kept + k], known = kind, runtime_int(0)
     for t in range(known, kinds):
-        most, step = bound(question, code[index + of.KIND] + t * width, code, heap)
+        most, step = bound_kind(question, code[index + of.KIND] + t * width, code, heap)
         heap[kept + width + 2 * t], heap[kept + width + 2 * t + 1] = most, step
-    heap[kept - of.FOUND_SIZE + of.BOUNDED] = kinds
+    heap[kept - of.SEARCH_RESULT_SIZE + of.BOUNDED_KINDS] = kinds
 
 
-@inlined
-def bound(question: int, kind: int, code: Integers, heap: Integers) -> tuple[int, int]:
+@inline_kernel
+def bound_kind(question: int, kind: int, code: Integers, heap: Integers) -> tuple[int, int]:
     """The maximum score of a kind, and the least by which its other keys score lower; 0 if several reach it."""
-    most, step, signs = integer(0), integer(1 << 62), code[question + of.SIGNS]
+    most, step, signs = runtime_int(0), runtime_int(1 << 62), code[question + of.SIGNS]
     for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
         inside = heap[kind + code[size + 1]] & code[size + 2]
         if inside:
-            common = kind_of(heap[signs + code[size + 1]]) & inside
-            most += code[size] * how_many(common)
-            step = min(step, 2 * code[size]) if common == inside else integer(0)
+            common = nonzero_lanes(heap[signs + code[size + 1]]) & inside
+            most += code[size] * popcount(common)
+            step = min(step, 2 * code[size]) if common == inside else runtime_int(0)
     return most, step
 
 
 @kernel
-def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bool]:
+def scale_query(question: int, code: Integers, heap: Integers) -> tuple[int, bool]:
     """Scale a query to integers; the position's coefficient on the same scale, and whether an overflow occurred."""
-    index, query, factors = code[question + of.INDEX], code[question + of.QUERY], code[question + of.ASKS]
-    overs, common = code[of.ROOM], integer(1)
+    index, query, factors = code[question + of.INDEX], code[question + of.QUERY], code[question + of.FACTORS]
+    overs, common = code[of.SCRATCH], runtime_int(1)
     count = (code[index + of.PARTS_END] - code[index + of.PARTS]) // 3
     for m in range(count):
-        n, d = code[factors + 4 * m + 3], integer(1)
+        n, d = code[factors + 4 * m + 3], runtime_int(1)
         if code[factors + 4 * m + 2]:
-            n, d = number_at(heap, code[factors + 4 * m], code[factors + 4 * m + 1])
+            n, d = read_number(heap, code[factors + 4 * m], code[factors + 4 * m + 1])
             n, d, bad = times(code[factors + 4 * m + 2], 1, n, d)
             if bad:
                 return 0, True
@@ -154,23 +157,23 @@ def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bo
         if abs(float(heap[query + m])) * float(factor) >= LIMIT:
             return 0, True
         heap[query + m] *= factor
-    if abs(float(code[question + of.TIME])) * float(common) >= LIMIT:
+    if abs(float(code[question + of.POSITION_WEIGHT])) * float(common) >= LIMIT:
         return 0, True
-    return code[question + of.TIME] * common, False
+    return code[question + of.POSITION_WEIGHT] * common, False
 
 
 @kernel
-def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
+def score_group(question: int, g: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
     """The score of a group as a fraction, and whether it overflows."""
     index, query = code[question + of.INDEX], code[question + of.QUERY]
-    store = code[index + of.GROUPED]
-    key, place = key_of(store, g, code, heap), entry(store, g, code, heap)
-    when = heap[place + of.FINAL] if time > 0 else heap[place + of.FIRST]
+    store = code[index + of.GROUP_STORE]
+    key, place = key_address(store, g, code, heap), entry_address(store, g, code, heap)
+    when = heap[place + of.LAST_POSITION] if time > 0 else heap[place + of.FIRST_POSITION]
     if abs(float(when) * float(time)) >= LIMIT:
         return 0, 1, True
-    n, d = when * time, integer(1)
+    n, d = when * time, runtime_int(1)
     for part in range(code[index + of.PARTS], code[index + of.PARTS_END], 3):
-        p, o = number_at(heap, key + code[part + 1], code[part + 2])
+        p, o = read_number(heap, key + code[part + 1], code[part + 2])
         if heap[query] and p:
             p, o, bad = times(heap[query], 1, p, o)
             if bad:
@@ -183,31 +186,31 @@ def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -
 
 
 @kernel
-def best_of_all(question: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, int, int, bool]:
+def scan_groups(question: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, int, int, bool]:
     """Scan all groups: the first of the best ones, their number, their score, and whether an overflow occurred."""
-    best, ties, n, d = integer(-1), integer(0), integer(0), integer(1)
-    for g in range(heap[code[code[code[question + of.INDEX] + of.GROUPED] + of.STATE] + of.USED]):
-        a, b, bad = score_of(question, g, time, code, heap)
+    best, ties, n, d = runtime_int(-1), runtime_int(0), runtime_int(0), runtime_int(1)
+    for g in range(heap[code[code[code[question + of.INDEX] + of.GROUP_STORE] + of.STATE] + of.USED]):
+        a, b, bad = score_group(question, g, time, code, heap)
         if bad:
             return -1, 0, 0, 1, True
         sign, bad = compared(a, b, n, d) if best >= 0 else (1, False)
         if bad:
             return -1, 0, 0, 1, True
         if sign > 0:
-            best, ties, n, d = integer(g), integer(1), a, b
+            best, ties, n, d = runtime_int(g), runtime_int(1), a, b
         elif sign == 0:
             ties += 1
     return best, ties, n, d, False
 
 
-ODD_LOOKUP = 500_000
+WIDE_LOOKUP_BASE = 500_000
 """A status names a lookup that finds numbers other than -1, 0 and 1 by its number plus this; a block by its number."""
 
 
-@inlined
-def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
+@inline_kernel
+def insert_key(index: int, i: int, code: Integers, heap: Integers) -> int:
     """Insert the key of position i into an index; a repeated call has no effect. Returns a status."""
-    store, key = code[index + of.GROUPED], code[index + of.LAST]
+    store, key = code[index + of.GROUP_STORE], code[index + of.LAST_READ]
     groups = code[store + of.STATE]
     if heap[groups + of.INSERTED] > i:
         return status.RUNNING
@@ -219,55 +222,55 @@ def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
             if g < 0:
                 heap[groups + of.LATEST] = of.UNDECIDED
                 return status.FULL
-            new_group(index, g, i, code, heap)
-    place = entry(store, g, code, heap)
-    heap[place + of.FINAL] = i
+            init_group(index, g, i, code, heap)
+    place = entry_address(store, g, code, heap)
+    heap[place + of.LAST_POSITION] = i
     heap[place + of.COUNT] += 1
     heap[groups + of.INSERTED], heap[groups + of.LATEST] = i + 1, g
     return status.RUNNING
 
 
 @kernel
-def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> None:
+def init_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> None:
     """Initialise a group with the key of position i, which was just gathered."""
-    groups, key = code[code[index + of.GROUPED] + of.STATE], code[index + of.LAST]
+    groups, key = code[code[index + of.GROUP_STORE] + of.STATE], code[index + of.LAST_READ]
     width, count = code[index + of.WIDTH], heap[groups + of.KINDS]
-    place = entry(code[index + of.GROUPED], g, code, heap)
-    heap[place + of.FIRST], heap[place + of.COUNT] = i, 0
+    place = entry_address(code[index + of.GROUP_STORE], g, code, heap)
+    heap[place + of.FIRST_POSITION], heap[place + of.COUNT] = i, 0
     if code[index + of.IS_WIDE]:
-        count = integer(of.MANY)
+        count = runtime_int(of.TOO_MANY_KINDS)
     for t in range(count):
         k = 0
-        while k < width and heap[code[index + of.KIND] + t * width + k] == kind_of(heap[key + k]):
+        while k < width and heap[code[index + of.KIND] + t * width + k] == nonzero_lanes(heap[key + k]):
             k += 1
         if k == width:
             return
-    if count == of.MOST_KINDS:
-        count = integer(of.MANY)
-    if count != of.MANY:
+    if count == of.MAX_KINDS:
+        count = runtime_int(of.TOO_MANY_KINDS)
+    if count != of.TOO_MANY_KINDS:
         for k in range(width):
-            heap[code[index + of.KIND] + count * width + k] = kind_of(heap[key + k])
+            heap[code[index + of.KIND] + count * width + k] = nonzero_lanes(heap[key + k])
         count += 1
     heap[groups + of.KINDS] = count
 
 
-@inlined
-def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
+@inline_kernel
+def insert_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
     """Add the value of position i to the group of its key; a repeated call has no effect. Returns a status."""
-    index, done = code[lookup + of.OF], code[lookup + of.DONE]
+    index, done = code[lookup + of.LOOKUP_INDEX], code[lookup + of.INSERTED_VALUES]
     if heap[done] > i:
         return status.RUNNING
     gather(lookup, code, heap)
-    store, width, last = code[index + of.GROUPED], code[lookup + of.WIDTH], code[lookup + of.LAST]
+    store, width, last = code[index + of.GROUP_STORE], code[lookup + of.WIDTH], code[lookup + of.LAST_READ]
     g = heap[code[store + of.STATE] + of.LATEST]
-    group, unlike = entry(store, g, code, heap), integer(0)
+    group, unlike = entry_address(store, g, code, heap), runtime_int(0)
     at, fresh = group + code[lookup + of.VALUE], heap[group + of.COUNT] == 1
     if fresh:
         heap[at] = of.UNDECIDED
-    if fresh or code[lookup + of.LATER] == 1:
+    if fresh or code[lookup + of.PREFERS_LATER] == 1:
         for k in range(width):
             heap[at + 1 + k] = heap[last + k]
-    elif code[lookup + of.MEAN] == 1:
+    elif code[lookup + of.IS_MEAN] == 1:
         for k in range(width):
             unlike |= heap[at + 1 + k] ^ heap[last + k]
         if unlike != 0 or heap[at] != of.UNDECIDED:
@@ -281,25 +284,25 @@ def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
 @kernel
 def add_value(lookup: int, g: int, at: int, code: Integers, heap: Integers) -> int:
     """Add the value of the current position to the sum of its group, whose values differ; returns a status."""
-    first, store = code[lookup + of.VALUES], code[lookup + of.SUMMED]
+    first, store = code[lookup + of.VALUES], code[lookup + of.SUM_STORE]
     count = (code[lookup + of.VALUES_END] - first) // 3
     if heap[at] == of.UNDECIDED:
         number = append(store, code, heap)
         if number < 0:
             return status.FULL
-        total, index = entry(store, number, code, heap), code[lookup + of.OF]
-        group = entry(code[index + of.GROUPED], g, code, heap)
+        total, index = entry_address(store, number, code, heap), code[lookup + of.LOOKUP_INDEX]
+        group = entry_address(code[index + of.GROUP_STORE], g, code, heap)
         before = heap[group + of.COUNT] - 1
         for k in range(count):
-            n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
+            n, d = read_number(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
             n, d, bad = times(before, 1, n, d)
             if bad:
                 return status.TOO_LARGE
             heap[total + 2 * k], heap[total + 2 * k + 1] = n, d
         heap[at] = number
-    total, last = entry(store, heap[at], code, heap), code[lookup + of.LAST]
+    total, last = entry_address(store, heap[at], code, heap), code[lookup + of.LAST_READ]
     for k in range(count):
-        n, d = number_at(heap, last + code[first + 3 * k + 1], code[first + 3 * k + 2])
+        n, d = read_number(heap, last + code[first + 3 * k + 1], code[first + 3 * k + 2])
         if heap[total + 2 * k + 1] == 1 and d == 1 and abs(heap[total + 2 * k]) + abs(n) < 1 << 61:
             heap[total + 2 * k] += n
         else:
@@ -310,79 +313,88 @@ def add_value(lookup: int, g: int, at: int, code: Integers, heap: Integers) -> i
     return status.RUNNING
 
 
-@inlined
+@inline_kernel
 def retrieve(lookup: int, code: Integers, heap: Integers) -> int:
     """Retrieve the values of a lookup whose query has been evaluated; returns a status."""
-    g = heap[code[code[lookup + of.QUESTION] + of.ASKED] + of.GROUP]
+    g = heap[code[code[lookup + of.LOOKUP_QUERY] + of.SEARCH_RESULT] + of.GROUP]
     if g >= 0:
-        width, to = code[lookup + of.WIDTH], code[lookup + of.TO_WORD]
-        at = entry(code[code[lookup + of.OF] + of.GROUPED], g, code, heap) + code[lookup + of.VALUE]
-        if heap[at] == of.UNDECIDED and code[lookup + of.TO_WIDE] == 0:
+        width, to = code[lookup + of.WIDTH], code[lookup + of.RESULT_WORD]
+        at = (
+            entry_address(code[code[lookup + of.LOOKUP_INDEX] + of.GROUP_STORE], g, code, heap)
+            + code[lookup + of.VALUE]
+        )
+        if heap[at] == of.UNDECIDED and code[lookup + of.RESULT_IS_WIDE] == 0:
             for k in range(width):
                 heap[to + k] = heap[at + 1 + k]
             return status.RUNNING
-    return searched(lookup, g, code, heap)
+    return retrieve_by_scan(lookup, g, code, heap)
 
 
 @kernel
-def searched(lookup: int, g: int, code: Integers, heap: Integers) -> int:
+def retrieve_by_scan(lookup: int, g: int, code: Integers, heap: Integers) -> int:
     """Retrieve values by scanning all groups, unless one is known to be the unique best; returns a status."""
     question, total = (
-        code[lookup + of.QUESTION],
-        code[of.ROOM_END] - 2 * (code[lookup + of.VALUES_END] - code[lookup + of.VALUES]),
+        code[lookup + of.LOOKUP_QUERY],
+        code[of.SCRATCH_END] - 2 * (code[lookup + of.VALUES_END] - code[lookup + of.VALUES]),
     )
     for k in range(code[lookup + of.VALUES_END] - code[lookup + of.VALUES]):
         heap[total + 2 * k], heap[total + 2 * k + 1] = 0, 1
-    ties, time, n, d, bad = integer(1), integer(0), integer(0), integer(1), False
+    ties, time, n, d, bad = runtime_int(1), runtime_int(0), runtime_int(0), runtime_int(1), False
     if g < 0:
-        time, bad = scaled_query(question, code, heap)
+        time, bad = scale_query(question, code, heap)
         if not bad:
-            g, ties, n, d, bad = best_of_all(question, time, code, heap)
+            g, ties, n, d, bad = scan_groups(question, time, code, heap)
     if bad:
         return status.TOO_LARGE
-    count = integer(0)
+    count = runtime_int(0)
     if ties > 1 and code[lookup + of.CHOICE] == AVERAGE:
-        for other in range(heap[code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE] + of.USED]):
-            a, b, _ = score_of(question, other, time, code, heap)
+        for other in range(heap[code[code[code[lookup + of.LOOKUP_INDEX] + of.GROUP_STORE] + of.STATE] + of.USED]):
+            a, b, _ = score_group(question, other, time, code, heap)
             if a == n and b == d:
-                more, unfit = take(lookup, other, total, code, heap)
+                more, unfit = read_group(lookup, other, total, code, heap)
                 count, bad = count + more, bad or unfit
     elif ties > 0:
         if ties > 1:
-            g = chosen(lookup, g, time, n, d, code, heap)
-        count, bad = take(lookup, g, total, code, heap)
-    return status.TOO_LARGE if bad else give(lookup, count, total, code, heap)
+            g = choose_group(lookup, g, time, n, d, code, heap)
+        count, bad = read_group(lookup, g, total, code, heap)
+    return status.TOO_LARGE if bad else write_value(lookup, count, total, code, heap)
 
 
 @kernel
-def chosen(lookup: int, g: int, time: int, n: int, d: int, code: Integers, heap: Integers) -> int:
+def choose_group(lookup: int, g: int, time: int, n: int, d: int, code: Integers, heap: Integers) -> int:
     """Among groups of equal score, from ``g`` on, the one with the earliest or the latest position."""
-    index, best = code[lookup + of.OF], g
-    store, when = code[index + of.GROUPED], of.FINAL if code[lookup + of.LATER] else of.FIRST
+    index, best = code[lookup + of.LOOKUP_INDEX], g
+    store, when = (
+        code[index + of.GROUP_STORE],
+        of.LAST_POSITION if code[lookup + of.PREFERS_LATER] else of.FIRST_POSITION,
+    )
     for other in range(g + 1, heap[code[store + of.STATE] + of.USED]):
-        a, b, _ = score_of(code[lookup + of.QUESTION], other, time, code, heap)
+        a, b, _ = score_group(code[lookup + of.LOOKUP_QUERY], other, time, code, heap)
         if a == n and b == d:
-            one, two = entry(store, other, code, heap), entry(store, best, code, heap)
+            one, two = entry_address(store, other, code, heap), entry_address(store, best, code, heap)
             earlier = heap[one + when] < heap[two + when]
             if earlier == (code[lookup + of.CHOICE] == LEFTMOST):
-                best = integer(other)
+                best = runtime_int(other)
     return best
 
 
 @kernel
-def take(lookup: int, g: int, total: int, code: Integers, heap: Integers) -> tuple[int, bool]:
+def read_group(lookup: int, g: int, total: int, code: Integers, heap: Integers) -> tuple[int, bool]:
     """Add the values of a group to a sum; returns their number, and whether an overflow occurred."""
-    index, first, count = code[lookup + of.OF], code[lookup + of.VALUES], integer(1)
-    group, size = entry(code[index + of.GROUPED], g, code, heap), (code[lookup + of.VALUES_END] - first) // 3
+    index, first, count = code[lookup + of.LOOKUP_INDEX], code[lookup + of.VALUES], runtime_int(1)
+    group, size = (
+        entry_address(code[index + of.GROUP_STORE], g, code, heap),
+        (code[lookup + of.VALUES_END] - first) // 3,
+    )
     at = group + code[lookup + of.VALUE]
-    if code[lookup + of.MEAN]:
+    if code[lookup + of.IS_MEAN]:
         count = heap[group + of.COUNT]
     for k in range(size):
         if heap[at] != of.UNDECIDED:
-            own = entry(code[lookup + of.SUMMED], heap[at], code, heap) + 2 * k
+            own = entry_address(code[lookup + of.SUM_STORE], heap[at], code, heap) + 2 * k
             n, d = heap[own], heap[own + 1]
         else:
-            n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
+            n, d = read_number(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
             n, d, bad = times(count, 1, n, d)
             if bad:
                 return 0, True
@@ -393,11 +405,11 @@ def take(lookup: int, g: int, total: int, code: Integers, heap: Integers) -> tup
 
 
 @kernel
-def give(lookup: int, count: int, total: int, code: Integers, heap: Integers) -> int:
+def write_value(lookup: int, count: int, total: int, code: Integers, heap: Integers) -> int:
     """Write the mean as the result, 0 if there are no values; returns a status."""
-    for k in range(code[lookup + of.FOUND], code[lookup + of.FOUND_END], 3):
+    for k in range(code[lookup + of.RESULT], code[lookup + of.RESULT_END], 3):
         heap[code[k + 1]] = 0
-    for k in range(code[lookup + of.FOUND], code[lookup + of.FOUND_END], 3):
+    for k in range(code[lookup + of.RESULT], code[lookup + of.RESULT_END], 3):
         n, d = heap[total], heap[total + 1]
         total += 2
         if count > 1:
@@ -405,5 +417,5 @@ def give(lookup: int, count: int, total: int, code: Integers, heap: Integers) ->
             if bad:
                 return status.TOO_LARGE
         if not write_number(heap, code[k + 1], code[k + 2], n, d):
-            return int(status.REPLAN + ODD_LOOKUP + code[lookup + of.LOOKUP_NUMBER])
+            return int(status.REPLAN + WIDE_LOOKUP_BASE + code[lookup + of.LOOKUP_NUMBER])
     return status.RUNNING

@@ -10,26 +10,26 @@ Kernels must not index outside of an array, whatever the numbers: compiled code 
 from __future__ import annotations
 
 from softmachine.engines.fast.bytecode import layout as of
-from softmachine.engines.fast.bytecode.intrinsics import inlined
-from softmachine.engines.fast.indexes.groups import integer
+from softmachine.engines.fast.bytecode.intrinsics import inline_kernel
+from softmachine.engines.fast.indexes.groups import runtime_int
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 
-HALF, ONE, TWO = (1 << 31) - 1, 0x1E3779B1, 0x1F4A7C15
+LOW_BITS, HASH_FACTOR_LOW, HASH_FACTOR_HIGH = (1 << 31) - 1, 0x1E3779B1, 0x1F4A7C15
 """Odd numbers of 29 bits: sums of 31-bit numbers times these do not overflow."""
-MOST_IN_FOUR = 1 << 14
+MAX_SHORT_ENTRIES = 1 << 14
 """Up to this many entries the slots have 16 bits, four to a word; above, 32."""
-START, GROWTH = 64, 8
+INITIAL_CAPACITY, GROWTH = 64, 8
 """Initial capacity, and the factor by which it grows. Both are powers of two."""
 
 
-@inlined
-def key_of(store: int, number: int, code: Integers, heap: Integers) -> int:
+@inline_kernel
+def key_address(store: int, number: int, code: Integers, heap: Integers) -> int:
     """The address of an entry's key. Keys are stored apart from entries, for locality."""
     return int(heap[code[store + of.STATE] + of.KEYS] + number * code[store + of.KEY_WIDTH])
 
 
-@inlined
-def entry(store: int, number: int, code: Integers, heap: Integers) -> int:
+@inline_kernel
+def entry_address(store: int, number: int, code: Integers, heap: Integers) -> int:
     """The address of an entry."""
     return int(heap[code[store + of.STATE] + of.ENTRIES] + number * code[store + of.STRIDE])
 
@@ -44,36 +44,36 @@ def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> in
     state, width = code[store + of.STATE], code[store + of.KEY_WIDTH]
     used, begin = heap[state + of.USED], heap[state + of.KEYS]
     if 0 <= guess < used:
-        own, k = begin + guess * width, integer(0)
+        own, k = begin + guess * width, runtime_int(0)
         while k < width and heap[own + k] == heap[key + k]:
             k += 1
         if k == width:
             return guess
-    first, last = heap[state + of.HASH], heap[state + of.HASHED] - 1
+    first, last = heap[state + of.HASH], heap[state + of.HASH_SLOTS] - 1
     if last < 0:
         return -1
-    here, fold = hashed(key, width, heap) & last, heap[state + of.FOLD]
-    number = slot(first, here, fold, heap)
+    here, fold = hash_key(key, width, heap) & last, heap[state + of.FOLD]
+    number = read_slot(first, here, fold, heap)
     while number >= 0:
-        own, k = begin + number * width, integer(0)
+        own, k = begin + number * width, runtime_int(0)
         while k < width and heap[own + k] == heap[key + k]:
             k += 1
         if k == width:
             return int(number)
         here = (here + 1) & last
-        number = slot(first, here, fold, heap)
+        number = read_slot(first, here, fold, heap)
     return int(-1 - here)
 
 
-@inlined
-def slot(first: int, here: int, fold: int, heap: Integers) -> int:
+@inline_kernel
+def read_slot(first: int, here: int, fold: int, heap: Integers) -> int:
     """The number in a slot of a hash table, -1 if it is empty. A word has 2^fold slots: small tables stay in cache."""
     bits = 64 >> fold
     return int((heap[first + (here >> fold)] >> (bits * (here & ((1 << fold) - 1)))) & ((1 << bits) - 1)) - 1
 
 
-@inlined
-def fill(first: int, here: int, fold: int, number: int, heap: Integers) -> None:
+@inline_kernel
+def fill_slot(first: int, here: int, fold: int, number: int, heap: Integers) -> None:
     """Store a number in an empty slot."""
     heap[first + (here >> fold)] |= (number + 1) << ((64 >> fold) * (here & ((1 << fold) - 1)))
 
@@ -84,14 +84,14 @@ def insert(store: int, missing: int, key: int, code: Integers, heap: Integers) -
     state, width = code[store + of.STATE], code[store + of.KEY_WIDTH]
     number, here = heap[state + of.USED], -1 - missing
     if number == heap[state + of.CAPACITY]:
-        if not make_room(store, code, heap):
+        if not grow_store(store, code, heap):
             return -1
         number = heap[state + of.USED]
-        here = free_slot(state, key, width, heap)
-    own = key_of(store, number, code, heap)
+        here = find_free_slot(state, key, width, heap)
+    own = key_address(store, number, code, heap)
     for k in range(width):
         heap[own + k] = heap[key + k]
-    fill(heap[state + of.HASH], here, heap[state + of.FOLD], number, heap)
+    fill_slot(heap[state + of.HASH], here, heap[state + of.FOLD], number, heap)
     heap[state + of.USED] = number + 1
     return int(number)
 
@@ -100,62 +100,62 @@ def insert(store: int, missing: int, key: int, code: Integers, heap: Integers) -
 def append(store: int, code: Integers, heap: Integers) -> int:
     """Append an entry without a key; returns its number, -1 if the heap is too small."""
     state = code[store + of.STATE]
-    if heap[state + of.USED] == heap[state + of.CAPACITY] and not make_room(store, code, heap):
+    if heap[state + of.USED] == heap[state + of.CAPACITY] and not grow_store(store, code, heap):
         return -1
     heap[state + of.USED] += 1
     return int(heap[state + of.USED] - 1)
 
 
-@inlined
-def hashed(key: int, width: int, heap: Integers) -> int:
+@inline_kernel
+def hash_key(key: int, width: int, heap: Integers) -> int:
     """The hash of a key: two products per word, none of which depends on another."""
-    h = integer(0)
+    h = runtime_int(0)
     for k in range(width):
         word = heap[key + k]
-        h ^= (word & HALF) * ONE + ((word >> 31) & HALF) * TWO + (h >> 7)
+        h ^= (word & LOW_BITS) * HASH_FACTOR_LOW + ((word >> 31) & LOW_BITS) * HASH_FACTOR_HIGH + (h >> 7)
     return h ^ (h >> 31)
 
 
 @kernel
-def free_slot(state: int, key: int, width: int, heap: Integers) -> int:
+def find_free_slot(state: int, key: int, width: int, heap: Integers) -> int:
     """The slot for a new key; some slots are empty."""
-    first, last = heap[state + of.HASH], heap[state + of.HASHED] - 1
-    here, fold = hashed(key, width, heap) & last, heap[state + of.FOLD]
-    while slot(first, here, fold, heap) >= 0:
+    first, last = heap[state + of.HASH], heap[state + of.HASH_SLOTS] - 1
+    here, fold = hash_key(key, width, heap) & last, heap[state + of.FOLD]
+    while read_slot(first, here, fold, heap) >= 0:
         here = (here + 1) & last
     return int(here)
 
 
 @kernel
-def make_room(store: int, code: Integers, heap: Integers) -> bool:
+def grow_store(store: int, code: Integers, heap: Integers) -> bool:
     """Grow a full store, or clear it if it has its maximum size; returns whether the heap is large enough."""
     state, free = code[store + of.STATE], heap[code[of.FREE]]
     room = heap[state + of.CAPACITY]
-    more = min(max(START, GROWTH * room), code[store + of.MOST])
-    fold = integer(2 if more <= MOST_IN_FOUR else 1)
-    slots = 2 * more if code[store + of.IS_HASHED] else integer(0)
+    more = min(max(INITIAL_CAPACITY, GROWTH * room), code[store + of.MAX_ENTRIES])
+    fold = runtime_int(2 if more <= MAX_SHORT_ENTRIES else 1)
+    slots = 2 * more if code[store + of.IS_HASHED] else runtime_int(0)
     if more > room:
         wanted = free + more * (code[store + of.KEY_WIDTH] + code[store + of.STRIDE]) + (slots >> fold)
         if wanted > heap[code[of.FREE] + 1]:
             heap[code[of.FREE] + 2] = wanted
             return False
-        free = move(state, of.KEYS, code[store + of.KEY_WIDTH], more, free, heap)
-        free = move(state, of.ENTRIES, code[store + of.STRIDE], more, free, heap)
-        heap[state + of.CAPACITY], heap[state + of.HASH], heap[state + of.HASHED] = more, free, slots
+        free = relocate(state, of.KEYS, code[store + of.KEY_WIDTH], more, free, heap)
+        free = relocate(state, of.ENTRIES, code[store + of.STRIDE], more, free, heap)
+        heap[state + of.CAPACITY], heap[state + of.HASH], heap[state + of.HASH_SLOTS] = more, free, slots
         heap[state + of.FOLD], heap[code[of.FREE]] = fold, free + (slots >> fold)
     else:
         heap[state + of.USED] = 0
     for k in range(slots >> fold):
         heap[heap[state + of.HASH] + k] = 0
     for number in range(heap[state + of.USED] if slots else 0):
-        key = key_of(store, number, code, heap)
-        here = free_slot(state, key, code[store + of.KEY_WIDTH], heap)
-        fill(heap[state + of.HASH], here, fold, number, heap)
+        key = key_address(store, number, code, heap)
+        here = find_free_slot(state, key, code[store + of.KEY_WIDTH], heap)
+        fill_slot(heap[state + of.HASH], here, fold, number, heap)
     return True
 
 
 @kernel
-def move(state: int, what: int, stride: int, room: int, free: int, heap: Integers) -> int:
+def relocate(state: int, what: int, stride: int, room: int, free: int, heap: Integers) -> int:
     """Move keys or entries to the free end of the heap, with capacity ``room``; returns the new free end."""
     old = heap[state + what]
     for k in range(heap[state + of.USED] * stride):

@@ -65,38 +65,38 @@ def _constants(_: Any, array: Any) -> tuple[Any, Callable[..., Any]]:
     return CONSTANTS(array), _address
 
 
-WHOLE = numba.types.int64[::1]
+CONTIGUOUS = numba.types.int64[::1]
 # numba requires the parameter names to be the same; only contiguous int64 arrays are supported
-overload(pointer)(lambda array: (lambda array: _pointer(array)) if array == WHOLE else None)  # noqa: PLW0108
-overload(constants)(lambda array: (lambda array: _constants(array)) if array == WHOLE else None)  # noqa: PLW0108
+overload(pointer)(lambda array: (lambda array: _pointer(array)) if array == CONTIGUOUS else None)  # noqa: PLW0108
+overload(constants)(lambda array: (lambda array: _constants(array)) if array == CONTIGUOUS else None)  # noqa: PLW0108
 
 
-def inlined(function: Function) -> Function:
+def inline_kernel(function: Function) -> Function:
     """A kernel that is inlined into its callers: a call costs as much as its body."""
     compiled: Function = numba.njit(inline="always")(function)
     return compiled
 
 
-SIZE = 64
-_WORD, _INTEGER = ir.IntType(SIZE), numba.types.int64
+WORD_BITS = 64
+_WORD, _INTEGER = ir.IntType(WORD_BITS), numba.types.int64
 
 
-def how_many(bits: int) -> int:
+def popcount(bits: int) -> int:
     """Population count of a nonnegative number."""
     return int(bits).bit_count()
 
 
-def first_bit(bits: int) -> int:
+def count_trailing_zeros(bits: int) -> int:
     """The index of the lowest bit that is 1, of a nonzero number."""
     bits = int(bits)
     return (bits & -bits).bit_length() - 1
 
 
-def rotated(bits: int, count: int) -> int:
+def rotate_left(bits: int, count: int) -> int:
     """A 64-bit word rotated to the left."""
-    whole = int(bits) & (1 << SIZE) - 1
-    moved = (whole << int(count) | whole >> SIZE - int(count)) & (1 << SIZE) - 1
-    return moved - (moved >> SIZE - 1 << SIZE)
+    whole = int(bits) & (1 << WORD_BITS) - 1
+    moved = (whole << int(count) | whole >> WORD_BITS - int(count)) & (1 << WORD_BITS) - 1
+    return moved - (moved >> WORD_BITS - 1 << WORD_BITS)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -119,6 +119,6 @@ def _fshl(_: Any, bits: Any, count: Any) -> tuple[Any, Callable[..., Any]]:
 
 
 # numba requires the parameter names to be the same
-overload(how_many)(lambda bits: lambda bits: _ctpop(bits))  # noqa: ARG005, PLW0108
-overload(first_bit)(lambda bits: lambda bits: _cttz(bits))  # noqa: ARG005, PLW0108
-overload(rotated)(lambda bits, count: lambda bits, count: _fshl(bits, count))  # noqa: ARG005, PLW0108
+overload(popcount)(lambda bits: lambda bits: _ctpop(bits))  # noqa: ARG005, PLW0108
+overload(count_trailing_zeros)(lambda bits: lambda bits: _cttz(bits))  # noqa: ARG005, PLW0108
+overload(rotate_left)(lambda bits, count: lambda bits, count: _fshl(bits, count))  # noqa: ARG005, PLW0108

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softmachine.engines.fast.bytecode import layout as of
-from softmachine.engines.fast.bytecode.hash_tables import GROWTH, START
+from softmachine.engines.fast.bytecode.hash_tables import GROWTH, INITIAL_CAPACITY
 from softmachine.engines.fast.indexes.kernels import Integers
 
 if TYPE_CHECKING:
-    from softmachine.engines.fast.bytecode.interpreter import Interpreted
+    from softmachine.engines.fast.bytecode.interpreter import Bytecode
 
-FREE_AT_FIRST = 1 << 16
-MOST_RESERVED = 1 << 14
+INITIAL_FREE = 1 << 16
+MAX_RESERVED = 1 << 14
 """Maximum number of positions for which memory is committed in advance."""
 
 
-class TableMemory:
+class BytecodeHeap:
     """The state of a large model's run, apart from its tokens.
 
     Args:
@@ -29,58 +29,58 @@ class TableMemory:
             them.
     """
 
-    def __init__(self, code: Interpreted, *, everything: bool = False) -> None:
-        self.code, self.everything = code, everything
-        self.layout = code.complete_layout if everything else code.layout
+    def __init__(self, code: Bytecode, *, compute_all: bool = False) -> None:
+        self.code, self.compute_all = code, compute_all
+        self.encoded = code.complete_encoded if compute_all else code.encoded
         self.tables: Integers = np.zeros(1, dtype=np.int64)
         self.scalars: Integers = np.zeros(1, dtype=np.int64)
-        self._free = int(self.layout.code[of.FREE])
-        self.heap: Integers = np.zeros(self.layout.heap + FREE_AT_FIRST, dtype=np.int64)
-        self.heap[list(self.layout.at_first)] = list(self.layout.at_first.values())
-        self.heap[self._free : self._free + 2] = self.layout.heap, self.heap.size
-        self._stores = self._fields(self.layout.indexes, of.GROUPED)
-        groups = self.layout.code[self._stores + of.STATE]
-        sums = self.layout.code[self._fields(self.layout.lookups, of.SUMMED) + of.STATE]
-        results = self._fields(self.layout.questions, of.ASKED)
-        done = self._fields(self.layout.lookups, of.DONE)
-        grouped = [groups + column for column in of.GROUPS_AT_FIRST]
-        self._zeros = np.concatenate([*grouped, sums + of.USED, done, results + of.BOUNDED])
+        self._free = int(self.encoded.code[of.FREE])
+        self.heap: Integers = np.zeros(self.encoded.heap_size + INITIAL_FREE, dtype=np.int64)
+        self.heap[list(self.encoded.initial_heap)] = list(self.encoded.initial_heap.values())
+        self.heap[self._free : self._free + 2] = self.encoded.heap_size, self.heap.size
+        self._stores = self._fields(self.encoded.indexes, of.GROUP_STORE)
+        groups = self.encoded.code[self._stores + of.STATE]
+        sums = self.encoded.code[self._fields(self.encoded.lookups, of.SUM_STORE) + of.STATE]
+        results = self._fields(self.encoded.queries, of.SEARCH_RESULT)
+        done = self._fields(self.encoded.lookups, of.INSERTED_VALUES)
+        grouped = [groups + column for column in of.INITIALLY_ZERO]
+        self._zeros = np.concatenate([*grouped, sums + of.USED, done, results + of.BOUNDED_KINDS])
         """Addresses that are 0 when a run begins."""
         self._undecided = results + of.GROUP
         """Addresses that are `UNDECIDED` when a run begins."""
-        self.forget()
+        self.reset()
 
     def _fields(self, records: Iterable[int], column: int) -> Integers:
         """The same field of several records."""
-        return self.layout.code[np.array([record + column for record in records], dtype=np.int64)]
+        return self.encoded.code[np.array([record + column for record in records], dtype=np.int64)]
 
     @property
     def arrays(self) -> list[Integers]:
         """The arrays passed to the code."""
-        return [self.layout.code, self.heap]
+        return [self.encoded.code, self.heap]
 
     @property
     def size(self) -> int:
         """The memory in bytes."""
-        return self.heap.nbytes + self.layout.code.nbytes
+        return self.heap.nbytes + self.encoded.code.nbytes
 
-    def number(self, place: int) -> tuple[int, int]:
+    def read_register(self, place: int) -> tuple[int, int]:
         """A register at the last position as a fraction, if everything is computed."""
-        at = self.layout.numbers + 2 * place
+        at = self.encoded.registers + 2 * place
         return int(self.heap[at]), int(self.heap[at + 1])
 
-    def tied(self) -> list[int]:
+    def tied_outputs(self) -> list[int]:
         """The outputs of equal logits, after a tie."""
-        logits = [Fraction(*self.number(place)) for place in self.code.program.logits]
+        logits = [Fraction(*self.read_register(place)) for place in self.code.program.logits]
         return [o for o, logit in enumerate(logits) if logit == max(logits)]
 
-    def growth(self, _: int) -> int:
+    def bytes_to_grow(self, _: int) -> int:
         """The bytes of a heap of the size the code needs."""
         return 16 * int(self.heap[self._free + 2])
 
-    def make_room(self, number: int) -> None:
+    def grow(self, number: int) -> None:
         """Enlarge the heap to the size the code needs."""
-        self._enlarge(np.zeros(self.growth(number) // 8, dtype=np.int64))
+        self._enlarge(np.zeros(self.bytes_to_grow(number) // 8, dtype=np.int64))
 
     def reserve(self, positions: int) -> None:
         """Commit memory for this many positions in advance, as far as the need can be estimated.
@@ -88,10 +88,10 @@ class TableMemory:
         An index may have a group for each position; memoised answers, and old copies of tables that moved, may take as
         much again.
         """
-        room = START
-        while room < min(positions, MOST_RESERVED):
+        room = INITIAL_CAPACITY
+        while room < min(positions, MAX_RESERVED):
             room *= GROWTH
-        keys, entries = (self.layout.code[self._stores + part] for part in (of.KEY_WIDTH, of.STRIDE))
+        keys, entries = (self.encoded.code[self._stores + part] for part in (of.KEY_WIDTH, of.STRIDE))
         each = keys + entries + 1  # the slot in the hash table
         needed = int(self.heap[self._free] + 2 * room * each.sum())
         if needed > self.heap.size:
@@ -104,10 +104,10 @@ class TableMemory:
         heap[self._free + 1] = heap.size
         self.heap = heap
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Reset the state of all positions, keeping capacity and memoised answers."""
         heap = self.heap
         heap[self._zeros] = 0
         heap[self._undecided] = of.UNDECIDED
-        for state in self.layout.code[self._stores + of.STATE]:
-            heap[heap[state + of.HASH] :][: heap[state + of.HASHED] >> heap[state + of.FOLD]] = 0
+        for state in self.encoded.code[self._stores + of.STATE]:
+            heap[heap[state + of.HASH] :][: heap[state + of.HASH_SLOTS] >> heap[state + of.FOLD]] = 0

@@ -15,30 +15,30 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 
 from softmachine.engines.fast.bytecode import layout as of
-from softmachine.engines.fast.bytecode.intrinsics import SIZE, inlined, rotated
-from softmachine.engines.fast.indexes.groups import integer
+from softmachine.engines.fast.bytecode.intrinsics import WORD_BITS, inline_kernel, rotate_left
+from softmachine.engines.fast.indexes.groups import runtime_int
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 
 LANES = 31
-WIDE = -1
+WIDE_SHIFT = -1
 """The shift of a wide number: its numerator is the whole word, its denominator the next one."""
-ALL = -1
+WHOLE_WORD = -1
 """The mask of a whole word."""
-EVERY_OTHER = 0x1555555555555555
+EVEN_BITS = 0x1555555555555555
 
 
 @kernel
-def lane(word: int, shift: int) -> int:
+def read_trit(word: int, shift: int) -> int:
     """The trit at a shift of a word."""
     return (((word >> shift) & 3) ^ 2) - 2
 
 
 @kernel
-def number_at(heap: Integers, word: int, shift: int) -> tuple[int, int]:
+def read_number(heap: Integers, word: int, shift: int) -> tuple[int, int]:
     """A number as a fraction."""
     if shift < 0:
         return heap[word], heap[word + 1]
-    return lane(heap[word], shift), 1
+    return read_trit(heap[word], shift), 1
 
 
 @kernel
@@ -52,24 +52,24 @@ def write_number(heap: Integers, word: int, shift: int, n: int, d: int) -> bool:
 
 
 @kernel
-def kind_of(word: int) -> int:
+def nonzero_lanes(word: int) -> int:
     """Which trits of a word are nonzero."""
-    return (word | (word >> 1)) & EVERY_OTHER
+    return (word | (word >> 1)) & EVEN_BITS
 
 
-Spot = tuple[int, int]
-"""The bit address of a number: its word and the shift there; `WIDE` if it is that word and the next one."""
+BitAddress = tuple[int, int]
+"""The bit address of a number: its word and the shift there; `WIDE_SHIFT` if it is that word and the next one."""
 
 
-def gathered(places: Iterable[int], where: Mapping[int, Spot]) -> tuple[dict[int, Spot], int]:
+def pack_addresses(places: Iterable[int], where: Mapping[int, BitAddress]) -> tuple[dict[int, BitAddress], int]:
     """The addresses of registers after gathering, in words counted from 0, and the number of words."""
-    found: dict[int, Spot] = {}
+    found: dict[int, BitAddress] = {}
     taken: list[int] = []  # for each word a bit per lane
     lanes: dict[int, dict[int, int]] = {}  # for each word read, its lanes and their registers
     wide = []
     for place in places:
         word, shift = where[place]
-        if shift == WIDE:
+        if shift == WIDE_SHIFT:
             wide.append(place)
         else:
             lanes.setdefault(word, {})[shift // 2] = place
@@ -83,30 +83,30 @@ def gathered(places: Iterable[int], where: Mapping[int, Spot]) -> tuple[dict[int
                 taken[to] |= shape << move
                 found |= {place: (to, 2 * (lane - first + move)) for lane, place in read.items()}
                 break
-    found |= {place: (len(taken) + 2 * k, WIDE) for k, place in enumerate(wide)}
+    found |= {place: (len(taken) + 2 * k, WIDE_SHIFT) for k, place in enumerate(wide)}
     return found, len(taken) + 2 * len(wide)
 
 
-def moves(pairs: Iterable[tuple[Spot, Spot]], words: int) -> list[list[tuple[int, int, int]]]:
+def plan_moves(pairs: Iterable[tuple[BitAddress, BitAddress]], words: int) -> list[list[tuple[int, int, int]]]:
     """The moves from source to target addresses: for each target word a list of (word, mask, rotation)."""
-    found: list[dict[Spot, int]] = [{} for _ in range(words)]
+    found: list[dict[BitAddress, int]] = [{} for _ in range(words)]
     for (word, shift), (to, there) in pairs:
-        if shift == WIDE:
-            found[to][word, 0] = found[to + 1][word + 1, 0] = ALL
+        if shift == WIDE_SHIFT:
+            found[to][word, 0] = found[to + 1][word + 1, 0] = WHOLE_WORD
         else:
             found[to][word, there - shift] = found[to].get((word, there - shift), 0) | 3 << shift
-    return [[(word, mask, shift % SIZE) for (word, shift), mask in sorted(part.items())] for part in found]
+    return [[(word, mask, shift % WORD_BITS) for (word, shift), mask in sorted(part.items())] for part in found]
 
 
-@inlined
+@inline_kernel
 def gather(reader: int, code: Integers, heap: Integers) -> bool:
     """Gather the words of a reader; returns whether they changed."""
-    at, last, unlike = code[reader + of.KEY], code[reader + of.LAST], integer(0)
+    at, last, unlike = code[reader + of.MOVES], code[reader + of.LAST_READ], runtime_int(0)
     for k in range(code[reader + of.WIDTH]):
-        end, word = code[at], integer(0)
+        end, word = code[at], runtime_int(0)
         at += 1
         while at < end:
-            word |= rotated(heap[code[at]] & code[at + 1], code[at + 2])
+            word |= rotate_left(heap[code[at]] & code[at + 1], code[at + 2])
             at += 3
         unlike |= word ^ heap[last + k]
         heap[last + k] = word

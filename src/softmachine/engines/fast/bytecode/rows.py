@@ -10,22 +10,22 @@ from fractions import Fraction
 
 from softmachine.engines.fast import status
 from softmachine.engines.fast.bytecode import layout as of
-from softmachine.engines.fast.bytecode.packed_trits import number_at, write_number
+from softmachine.engines.fast.bytecode.packed_trits import read_number, write_number
 from softmachine.engines.fast.indexes.kernels import Integers, added, is_prime, kernel, lowest, times
 
-SMALL = 1 << 24
+MAX_SMALL = 1 << 24
 """Larger integers, and fractions, take the slow path."""
-KEEP, RELU, STEP = 0, 1, 2
+IDENTITY, RELU, STEP = 0, 1, 2
 PLAIN, SQUARE, INVERSE, INVERSE_SQUARE, BIT, MOD, POWER_OF_TWO, PRIME = range(8)
-NARROW = frozenset({BIT, MOD, POWER_OF_TWO, PRIME})
+BINARY_FEATURES = frozenset({BIT, MOD, POWER_OF_TWO, PRIME})
 """The features with values 0 and 1."""
-TO, ACT, BIAS, OVER, LARGE, BEGIN, END = range(7)
-SIZE = 7
+REGISTER, ACT, BIAS, OVER, MAY_OVERFLOW, BEGIN, END = range(7)
+ROW_SIZE = 7
 """A row record: the number that it computes; its activation; the numerator and the denominator of its bias; whether
 the sum may overflow even for small integers; the range of its entries, pairs of a number and a numerator."""
 
 
-def activated(number: Fraction, activation: int) -> Fraction:
+def activate(number: Fraction, activation: int) -> Fraction:
     """The activation applied to a constant."""
     if activation == STEP:
         return Fraction(number >= 0)
@@ -33,7 +33,7 @@ def activated(number: Fraction, activation: int) -> Fraction:
 
 
 @kernel
-def feature(kind: int, a: int, b: int, i: int) -> tuple[int, int]:
+def evaluate_feature(kind: int, a: int, b: int, i: int) -> tuple[int, int]:
     """A position feature as a fraction."""
     if kind == BIT:
         return (i >> a) & 1, 1
@@ -53,11 +53,11 @@ def feature(kind: int, a: int, b: int, i: int) -> tuple[int, int]:
 
 
 @kernel
-def compute(block: int, code: Integers, heap: Integers) -> int:
+def evaluate_block(block: int, code: Integers, heap: Integers) -> int:
     """Write the output words of a block, computing all of its rows; returns a status."""
     for k in range(code[block + of.READ], code[block + of.READ_END], 3):
-        heap[code[k]], heap[code[k] + 1] = number_at(heap, code[k + 1], code[k + 2])
-    if compute_rows(code[block + of.ROW], code[block + of.ROW_END], code, heap):
+        heap[code[k]], heap[code[k] + 1] = read_number(heap, code[k + 1], code[k + 2])
+    if evaluate_rows(code[block + of.ROW], code[block + of.ROW_END], code, heap):
         return status.TOO_LARGE
     for k in range(code[block + of.WORDS]):
         heap[code[block + of.WORD] + k] = 0
@@ -68,18 +68,18 @@ def compute(block: int, code: Integers, heap: Integers) -> int:
 
 
 @kernel
-def compute_rows(first: int, end: int, code: Integers, heap: Integers) -> bool:
+def evaluate_rows(first: int, end: int, code: Integers, heap: Integers) -> bool:
     """Compute some rows; returns whether a number overflows."""
-    for row in range(first, end, SIZE):
-        total, over, odd = code[row + BIAS], code[row + OVER], code[row + LARGE] != 0
+    for row in range(first, end, ROW_SIZE):
+        total, over, odd = code[row + BIAS], code[row + OVER], code[row + MAY_OVERFLOW] != 0
         for k in range(code[row + BEGIN], code[row + END], 2):
             own = heap[code[k]]
-            odd |= heap[code[k] + 1] != 1 or own > SMALL or own < -SMALL
+            odd |= heap[code[k] + 1] != 1 or own > MAX_SMALL or own < -MAX_SMALL
             if odd:
                 break
             total += code[k + 1] * own
         if odd:
-            total, over, bad = slow_row(row, code, heap)
+            total, over, bad = evaluate_row_slowly(row, code, heap)
             if bad:
                 return True
         elif over != 1:
@@ -88,13 +88,13 @@ def compute_rows(first: int, end: int, code: Integers, heap: Integers) -> bool:
             total, over = 0, 1
         elif code[row + ACT] == STEP:
             total, over = (1 if total >= 0 else 0), 1
-        to = code[row + TO]
+        to = code[row + REGISTER]
         heap[to], heap[to + 1] = total, over
     return False
 
 
 @kernel
-def slow_row(row: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
+def evaluate_row_slowly(row: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
     """Compute a row term by term."""
     below = code[row + OVER]
     total, over = lowest(code[row + BIAS], below)

@@ -15,28 +15,28 @@ import numpy as np
 
 from softmachine.engines.fast.indexes.kernels import Integers
 
-PLACES = 1 << 10
+ENTRIES = 1 << 10
 """Entries, indexed by a hash of the last ten tokens; collisions are harmless."""
-SURE, BITS = 4, 3
+MIN_TRUST, COUNTER_BITS = 4, 3
 """Correct predictions before an entry is trusted; the bits of their counter, above which an entry has the token."""
 
 
-def fresh() -> Integers:
+def empty_table() -> Integers:
     """An empty prediction table."""
-    return np.zeros(PLACES, dtype=np.int64)
+    return np.zeros(ENTRIES, dtype=np.int64)
 
 
-FORESEE = (
-    f"        past = (2 * past + token) & {PLACES - 1}",
-    f"        guess, right = foreseen[past] >> {BITS}, foreseen[past] & {(1 << BITS) - 1}",
+PREDICT_LINES = (
+    f"        past = (2 * past + token) & {ENTRIES - 1}",
+    f"        guess, right = foreseen[past] >> {COUNTER_BITS}, foreseen[past] & {(1 << COUNTER_BITS) - 1}",
 )
 """Lines that look up the prediction."""
-COME = (
-    f"                if right < {SURE}:",
-    f"                    foreseen[past] = (after << {BITS}) + (right + 1 if after == guess else 0)",
+UPDATE_LINES = (
+    f"                if right < {MIN_TRUST}:",
+    f"                    foreseen[past] = (after << {COUNTER_BITS}) + (right + 1 if after == guess else 0)",
     "                    coming = after",
     "                elif after != guess:",
-    f"                    foreseen[past] = after << {BITS}",
+    f"                    foreseen[past] = after << {COUNTER_BITS}",
     "                    coming = after",
     "                else:",
     "                    coming = guess  # the same number, but it is there earlier",

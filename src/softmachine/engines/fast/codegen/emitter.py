@@ -8,42 +8,42 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
-from softmachine.engines.fast.analysis.forms import Form
-from softmachine.engines.fast.analysis.grids import HORIZON, Declined
+from softmachine.engines.fast.analysis.flow import LiftedHead, LiftedProgram, PositionAtom, UnitAtom
+from softmachine.engines.fast.analysis.forms import AffineForm
+from softmachine.engines.fast.analysis.grids import MAX_POSITIONS, UnsupportedModel
 from softmachine.engines.fast.analysis.planner import Planner
 from softmachine.engines.fast.analysis.plans import (
-    ByPosition,
-    Dense,
-    Gated,
-    Groups,
-    Matched,
-    Parabola,
-    Plan,
-    Record,
-    Uniform,
+    GatedTable,
+    GroupsPlan,
+    IndexPlan,
+    LinearScanPlan,
+    MatchingPlan,
+    PositionPlan,
+    RunningBest,
+    TablePlan,
+    UniformPlan,
 )
-from softmachine.engines.fast.analysis.softness import Softness, Unproved, soften
+from softmachine.engines.fast.analysis.softness import NoProof, SoftmaxErrorProof, bound_softmax_error
 from softmachine.engines.fast.codegen.head import HeadWriter
-from softmachine.engines.fast.codegen.head_groups import serve_dense, serve_groups, serve_matched
-from softmachine.engines.fast.codegen.head_integer import serve_gated, serve_integer
-from softmachine.engines.fast.codegen.head_position import serve_position
-from softmachine.engines.fast.codegen.head_running import serve_record, serve_uniform
-from softmachine.engines.fast.codegen.logits import Tail, tail_of
-from softmachine.engines.fast.codegen.module import assembled, decision, recorded, stored_text
-from softmachine.engines.fast.indexes.arrays import Memory, Storage
-from softmachine.support.text import many
+from softmachine.engines.fast.codegen.head_groups import emit_groups_head, emit_linear_scan_head, emit_matching_head
+from softmachine.engines.fast.codegen.head_integer import emit_gated_table_head, emit_table_head
+from softmachine.engines.fast.codegen.head_position import emit_position_head
+from softmachine.engines.fast.codegen.head_running import emit_running_best_head, emit_uniform_head
+from softmachine.engines.fast.codegen.logits import LogitCode, logit_code
+from softmachine.engines.fast.codegen.module import assemble_module, emit_argmax, emit_recording, stored_text
+from softmachine.engines.fast.indexes.arrays import RunArrays, Storage
+from softmachine.support.text import pluralize
 
-MOST_LINES, MOST_CHARACTERS = 5_000, 80_000
+MAX_LINES, MAX_CHARACTERS = 5_000, 80_000
 """Limits on the size of the code; compiling more would take minutes."""
 
 
-class TooLong(Exception):  # noqa: N818  (not an error: the model is interpreted)
+class CodeTooLarge(Exception):  # noqa: N818  (not an error: the model is interpreted)
     """The code would exceed the size limits."""
 
 
 @dataclass(frozen=True)
-class Emitted:
+class GeneratedCode:
     """The code generated for a decoder, and the data it needs.
 
     Args:
@@ -63,15 +63,15 @@ class Emitted:
     tables: NDArray[np.int64]
     scalars: int
     storages: tuple[Storage, ...]
-    tail: Tail | None
-    plans: tuple[Plan, ...]
-    flow: Flow
-    proof: Softness | None
-    kinds: NDArray[np.int32] | None = None
+    logit_code: LogitCode | None
+    plans: tuple[IndexPlan, ...]
+    flow: LiftedProgram
+    proof: SoftmaxErrorProof | None
+    token_classes: NDArray[np.int32] | None = None
 
-    def memory(self) -> Memory:
+    def memory(self) -> RunArrays:
         """Fresh memory for a run."""
-        return Memory(self)
+        return RunArrays(self)
 
     def explanation(self) -> list[tuple[str, str, str, str]]:
         """For each head: the layer, its name, the index that serves it, and why."""
@@ -79,20 +79,21 @@ class Emitted:
 
     def summary(self) -> list[str]:
         """Statements about the model as a whole."""
-        numbers = many(len(self.flow.order) - len(self.plans), "number")
-        tables = many(self.tables.shape[1], "table")
-        lines = [f"{many(len(self.plans), 'head')}, {numbers} per position; {tables} indexed by token"]
-        if self.tail:
-            count = many(len(self.tail.independent), "number")
-            units = many(len(self.tail.units), "unit")
-            lines.append(f"the last {units} and the logits are {self.tail.memory} of {count}")
+        numbers = pluralize(len(self.flow.order) - len(self.plans), "number")
+        tables = pluralize(self.tables.shape[1], "table")
+        lines = [f"{pluralize(len(self.plans), 'head')}, {numbers} per position; {tables} indexed by token"]
+        if self.logit_code:
+            count = pluralize(len(self.logit_code.independent), "number")
+            units = pluralize(len(self.logit_code.units), "unit")
+            lines.append(f"the last {units} and the logits are {self.logit_code.memo} of {count}")
         if self.proof:
             lines.append(
-                f"softmax decides like hard attention: up to {self.horizon:,} positions the error of a logit is at "
-                f"most {self.proof.doubt:.1e}, and different logits differ by at least {self.proof.margin:g}"
+                f"softmax decides like hard attention: up to {self.max_positions:,} positions the error of a logit is "
+                f"at "
+                f"most {self.proof.logit_error:.1e}, and different logits differ by at least {self.proof.margin:g}"
             )
         else:
-            lines.append(f"exact for runs up to {self.horizon:,} positions; an overflow stops the run")
+            lines.append(f"exact for runs up to {self.max_positions:,} positions; an overflow stops the run")
         return lines
 
     @property
@@ -103,51 +104,56 @@ class Emitted:
     @property
     def data(self) -> tuple[NDArray[np.int64], ...]:
         """All tables."""
-        return (self.tables, *(self.tail.data if self.tail else ()))
+        return (self.tables, *(self.logit_code.data if self.logit_code else ()))
 
     @property
-    def horizon(self) -> int:
+    def max_positions(self) -> int:
         """Maximum context length; up to it runs are exact, longer ones stop."""
-        return self.proof.positions if self.proof else HORIZON
+        return self.proof.max_positions if self.proof else MAX_POSITIONS
 
 
-def emit(flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), record: Sequence[int] = ()) -> Emitted:
+def emit(
+    flow: LiftedProgram,
+    general_heads: Iterable[str] = (),
+    fractional_heads: Iterable[str] = (),
+    record: Sequence[int] = (),
+) -> GeneratedCode:
     """Generate the code of a data-flow graph.
 
     Args:
         flow: The graph.
-        general: The names of heads that have to use the general index.
-        uneven: The names of heads whose means are kept as fractions.
+        general_heads: The names of heads that have to use the general index.
+        fractional_heads: The names of heads whose means are kept as fractions.
         record: Atoms whose numerator and denominator are recorded at every position, for audits.
 
     Raises:
         Declined: If a head or a number is not supported, or a softmax is not proved to decide as hard attention does.
-        TooLong: If the code would take too long to compile.
+        CodeTooLarge: If the code would take too long to compile.
     """
-    planner, proof = _make_plans(flow, frozenset(general), frozenset(uneven))
+    planner, proof = _make_plans(flow, frozenset(general_heads), frozenset(fractional_heads))
     writer = HeadWriter(planner.numbers)
-    tail = tail_of(flow, planner.numbers)
+    tail = logit_code(flow, planner.numbers)
     for item in flow.order:
-        if isinstance(item, FlowHead):
+        if isinstance(item, LiftedHead):
             _emit_head(writer, planner.plans[item])
-            writer.heads += 1
+            writer.head_count += 1
         elif tail is None or item not in tail.units:
             _emit_unit(writer, item)
-    writer.settle()
+    writer.stop_on_overflow()
     body, writer.lines = writer.lines, []
-    decision(writer, flow, tail)
-    writer.settle()
-    writer.tabulate()
-    plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, FlowHead))
-    text = assembled(writer, body, writer.lines, tail, recorded(writer, record), plans)
-    if not record and (text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS):
-        raise TooLong
+    emit_argmax(writer, flow, tail)
+    writer.stop_on_overflow()
+    writer.declare_features()
+    plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, LiftedHead))
+    text = assemble_module(writer, body, writer.lines, tail, emit_recording(writer, record), plans)
+    if not record and (text.count("\n") > MAX_LINES or len(text) > MAX_CHARACTERS):
+        raise CodeTooLarge
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
-    kinds = _token_classes(writer.distant, flow.vocabulary)
-    return Emitted(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof, kinds)
+    kinds = _token_classes(writer.forms_elsewhere, flow.vocabulary)
+    return GeneratedCode(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof, kinds)
 
 
-def _token_classes(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
+def _token_classes(forms: Sequence[AffineForm], vocabulary: int) -> NDArray[np.int32] | None:
     """For each token the first one for which the forms have the same token part."""
     if not forms:
         return None
@@ -156,59 +162,65 @@ def _token_classes(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] 
     return np.array([first.setdefault(each, token) for token, each in enumerate(added)], dtype=np.int32)
 
 
-def _make_plans(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tuple[Planner, Softness | None]:
+def _make_plans(
+    flow: LiftedProgram, general: frozenset[str], uneven: frozenset[str]
+) -> tuple[Planner, SoftmaxErrorProof | None]:
     """The plans; for softmax, with the proof for the greatest length that has one."""
-    horizon = HORIZON
+    horizon = MAX_POSITIONS
     planner = Planner(flow, general, uneven)
-    soft = [plan.head for plan in planner.plans.values() if not plan.head.weighting.hard and plan.kind != Uniform.kind]
+    soft = [
+        plan.head
+        for plan in planner.plans.values()
+        if not plan.head.weighting.is_hard and plan.kind != UniformPlan.kind
+    ]
     if not soft:
         return planner, None
     reason = ""
     while horizon > 1:
         try:
-            proof = soften(flow, planner.numbers, planner.plans)
-        except Unproved as why:
+            proof = bound_softmax_error(flow, planner.numbers, planner.plans)
+        except NoProof as why:
             reason = str(why)
         else:
             if proof.holds:
                 return planner, proof
-            reason = f"errors of {proof.doubt:.1g} might change the argmax of the logits"
+            reason = f"errors of {proof.logit_error:.1g} might change the argmax of the logits"
         horizon //= 2
         planner = Planner(flow, general, uneven, horizon)
-    raise Declined(f"softmax is not proved to decide like hard attention at any length: {reason}")
+    raise UnsupportedModel(f"softmax is not proved to decide like hard attention at any length: {reason}")
 
 
-def _emit_head(writer: HeadWriter, plan: Plan) -> None:
+def _emit_head(writer: HeadWriter, plan: IndexPlan) -> None:
     """Emit the code of a head."""
     name = f"h{len(writer.storages)}_{len(writer.scalars)}"
     label = f"{plan.head.layer}, {plan.head.name}".encode("unicode_escape").decode()
     writer.write(f"# {label}: {plan.kind}")
     match plan:
-        case Uniform():
-            serve_uniform(writer, plan, name)
-        case ByPosition():
-            serve_position(writer, plan, name)
-        case Parabola():
-            serve_integer(writer, plan, name)
-        case Record():
-            serve_record(writer, plan, name)
-        case Gated():
-            serve_gated(writer, plan, name)
-        case Matched():
-            serve_matched(writer, plan, name)
-        case Groups():
-            serve_groups(writer, plan, name)
-        case Dense():
-            serve_dense(writer, plan, name)
+        case UniformPlan():
+            emit_uniform_head(writer, plan, name)
+        case PositionPlan():
+            emit_position_head(writer, plan, name)
+        case TablePlan():
+            emit_table_head(writer, plan, name)
+        case RunningBest():
+            emit_running_best_head(writer, plan, name)
+        case GatedTable():
+            emit_gated_table_head(writer, plan, name)
+        case MatchingPlan():
+            emit_matching_head(writer, plan, name)
+        case GroupsPlan():
+            emit_groups_head(writer, plan, name)
+        case LinearScanPlan():
+            emit_linear_scan_head(writer, plan, name)
 
 
 def _emit_unit(writer: HeadWriter, number: int) -> None:
     """Emit the code of a hidden unit; simple position features are expanded where they are used."""
     item = writer.numbers.flow.atoms[number]
-    if isinstance(item, Position) and writer.numbers.atoms[number].grid is None:
+    if isinstance(item, PositionAtom) and writer.numbers.atoms[number].grid is None:
         values = writer.feature_table(item.feature)
         writer.write(f"a{number}, a{number}d = {values}[2 * i], {values}[2 * i + 1]")
-    if not isinstance(item, Unit):
+    if not isinstance(item, UnitAtom):
         return
     linear = writer.numbers.linear([item.form])
     if linear is None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from softmachine.engines.fast.analysis.flow import Position
-from softmachine.engines.fast.analysis.forms import Form
-from softmachine.engines.fast.analysis.grids import ONE, SAFE, Declined, Linear, Numbers
+from softmachine.engines.fast.analysis.flow import PositionAtom
+from softmachine.engines.fast.analysis.forms import AffineForm
+from softmachine.engines.fast.analysis.grids import ONE, OVERFLOW_LIMIT, LinearNumerator, NumberRanges, UnsupportedModel
 from softmachine.transformer.features import Feature
 
 
 @dataclass(frozen=True)
-class Place:
+class PositionNames:
     """The variable names of a position: its index, the index plus one, and the offset of its token's tables."""
 
     index: str = "i"
@@ -20,7 +20,7 @@ class Place:
     base: str = "b"
 
 
-HERE = Place()
+CURRENT = PositionNames()
 
 
 @dataclass
@@ -34,53 +34,53 @@ class Writer:
         features: The position features that are tabulated.
     """
 
-    numbers: Numbers
+    numbers: NumberRanges
     lines: list[str] = field(default_factory=list)
     tables: list[tuple[int, ...]] = field(default_factory=list)
     features: list[Feature] = field(default_factory=list)
     indent: int = 2
     _names: int = 0
-    _doubtful: bool = False
+    _has_overflow_flag: bool = False
 
     def write(self, line: str) -> None:
         """Add a line."""
         self.lines.append("    " * self.indent + line)
 
-    def fresh(self, stem: str = "x") -> str:
+    def new_name(self, stem: str = "x") -> str:
         """A new variable name."""
         self._names += 1
         return f"{stem}_{self._names}"
 
-    def table(self, entries: tuple[int, ...], place: Place) -> str:
+    def table(self, entries: tuple[int, ...], place: PositionNames) -> str:
         """The expression for a table's entry for the token at a place."""
         if entries not in self.tables:
             self.tables.append(entries)
         return f"T[{place.base} + {self.tables.index(entries)}]"
 
-    def doubt(self, condition: str) -> None:
+    def flag_overflow_if(self, condition: str) -> None:
         """Flag an overflow if a condition holds; results computed from such a number are discarded."""
         self.write(f"wrong |= {condition}")
-        self._doubtful = True
+        self._has_overflow_flag = True
 
-    def settle(self) -> None:
+    def stop_on_overflow(self) -> None:
         """Stop if an overflow was flagged: before anything that depends on the number is stored or decided."""
-        if self._doubtful:
-            self.fail("wrong", "TOO_LARGE")
-            self._doubtful = False
+        if self._has_overflow_flag:
+            self.stop_if("wrong", "TOO_LARGE")
+            self._has_overflow_flag = False
 
-    def fail(self, condition: str, status: str) -> None:
+    def stop_if(self, condition: str, status: str) -> None:
         """Stop if a condition holds. Use sparingly: numba compiles functions with hundreds of exits slowly."""
         self.write(f"if {condition}:")
         self.write(f"    status = {status}")
         self.write("    break")
 
-    def atom(self, number: int, place: Place) -> str:
+    def atom(self, number: int, place: PositionNames) -> str:
         """The numerator of an atom; at other positions only position features have one."""
         item = self.numbers.flow.atoms[number]
-        if isinstance(item, Position):
-            formula = item.feature.numerator(place.index)
+        if isinstance(item, PositionAtom):
+            formula = item.feature.numerator_expression(place.index)
             return formula or f"{self.feature_table(item.feature)}[{place.index}]"
-        assert place == HERE
+        assert place == CURRENT
         return f"a{number}"
 
     def feature_table(self, item: Feature) -> str:
@@ -89,47 +89,47 @@ class Writer:
             self.features.append(item)
         return f"feature{self.features.index(item)}_values"
 
-    def numerator(self, linear: Linear, place: Place = HERE) -> str:
+    def numerator(self, linear: LinearNumerator, place: PositionNames = CURRENT) -> str:
         """An expression for a numerator, preceded by a check if it might not fit."""
         products = [self._product(*term, place) for term in linear.terms]
         if linear.table:
             stretch = _power(place.next, linear.grid.power)
             products.append([self.table(linear.table, place), *stretch])
-        if linear.size >= SAFE:
+        if linear.size >= OVERFLOW_LIMIT:
             sizes = " + ".join(f"abs({' * '.join(f'float({factor})' for factor in product)})" for product in products)
-            self.doubt(f"{sizes} >= LIMIT")
+            self.flag_overflow_if(f"{sizes} >= LIMIT")
         return " + ".join(" * ".join(product) for product in products) or "0"
 
-    def _product(self, coefficient: int, power: int, number: int, place: Place) -> list[str]:
+    def _product(self, coefficient: int, power: int, number: int, place: PositionNames) -> list[str]:
         factors = _power(place.next, power)
         if number != ONE:
             factors.insert(0, self.atom(number, place))
         return [str(coefficient), *factors] if coefficient != 1 or not factors else factors
 
-    def denominator(self, linear: Linear, place: Place = HERE) -> str:
+    def denominator(self, linear: LinearNumerator, place: PositionNames = CURRENT) -> str:
         """An expression for a denominator, preceded by a check if it might not fit."""
-        if linear.grid.over * self.numbers.horizon**linear.grid.power >= SAFE:
+        if linear.grid.over * self.numbers.horizon**linear.grid.power >= OVERFLOW_LIMIT:
             sizes = [str(float(linear.grid.over)), *_power(f"float({place.next})", linear.grid.power)]
-            self.doubt(f"{' * '.join(sizes)} >= LIMIT")
+            self.flag_overflow_if(f"{' * '.join(sizes)} >= LIMIT")
         return " * ".join([str(linear.grid.over), *_power(place.next, linear.grid.power)])
 
-    def fraction(self, form: Form, place: Place = HERE) -> tuple[str, str]:
+    def fraction(self, form: AffineForm, place: PositionNames = CURRENT) -> tuple[str, str]:
         """The variables of a numerator and a denominator, in lowest terms."""
-        n, d = self.fresh("n"), self.fresh("d")
+        n, d = self.new_name("n"), self.new_name("d")
         known = {number: self.numbers.atoms[number].grid is not None for number in form.terms}
         rest = [number for number, is_known in known.items() if not is_known]
         linear = self.numbers.linear([form.without(rest)])
         assert linear is not None
         self.write(f"{n}, {d} = lowest({self.numerator(linear[0], place)}, {self.denominator(linear[0], place)})")
         for number in rest:
-            assert place == HERE
+            assert place == CURRENT
             weight = Fraction(form.terms[number])
-            if max(abs(weight.numerator), weight.denominator) >= SAFE:
-                raise Declined("its weights are not fractions of 62-bit integers")
+            if max(abs(weight.numerator), weight.denominator) >= OVERFLOW_LIMIT:
+                raise UnsupportedModel("its weights are not fractions of 62-bit integers")
             self.write(f"p, q, bad = times({weight.numerator}, {weight.denominator}, a{number}, a{number}d)")
-            self.doubt("bad")
+            self.flag_overflow_if("bad")
             self.write(f"{n}, {d}, bad = added({n}, {d}, p, q)")
-            self.doubt("bad")
+            self.flag_overflow_if("bad")
         return n, d
 
 

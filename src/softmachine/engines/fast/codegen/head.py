@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from softmachine.engines.fast.analysis.forms import Form
-from softmachine.engines.fast.analysis.grids import Number
-from softmachine.engines.fast.analysis.plans import Plan
-from softmachine.engines.fast.codegen.expressions import HERE, Place, Writer
-from softmachine.engines.fast.indexes.arrays import FeatureValues, Storage
+from softmachine.engines.fast.analysis.forms import AffineForm
+from softmachine.engines.fast.analysis.grids import NumberRange
+from softmachine.engines.fast.analysis.plans import IndexPlan
+from softmachine.engines.fast.codegen.expressions import CURRENT, PositionNames, Writer
+from softmachine.engines.fast.indexes.arrays import FeatureTable, Storage
 
 AnyStorage = TypeVar("AnyStorage", bound=Storage)
 
@@ -32,17 +32,17 @@ class HeadWriter(Writer):
     scalars: list[str] = field(default_factory=list)
     commits: list[tuple[str, str]] = field(default_factory=list)
     storages: list[Storage] = field(default_factory=list)
-    early: list[str] = field(default_factory=list)
-    distant: list[Form] = field(default_factory=list)
-    heads: int = 0
+    prologue: list[str] = field(default_factory=list)
+    forms_elsewhere: list[AffineForm] = field(default_factory=list)
+    head_count: int = 0
 
-    def scalar(self, name: str, becomes: str) -> str:
+    def declare_scalar(self, name: str, becomes: str) -> str:
         """Declare a variable kept between positions, and the expression for its value at the end of a step."""
         self.scalars.append(name)
         self.commits.append((name, becomes))
         return name
 
-    def store(self, storage: AnyStorage) -> tuple[AnyStorage, int]:
+    def declare_storage(self, storage: AnyStorage) -> tuple[AnyStorage, int]:
         """Declare arrays kept between positions; returns them and their number."""
         self.storages.append(storage)
         return storage, len(self.storages) - 1
@@ -61,36 +61,36 @@ class HeadWriter(Writer):
         after, self.lines = self.lines, []
         with self.indented("if i > 0:"):
             yield
-        self.early += self.lines
+        self.prologue += self.lines
         self.lines = after
 
-    def tabulate(self) -> None:
+    def declare_features(self) -> None:
         """Tabulate the position features without a formula, up to the current position."""
         checks = []
         for number, item in enumerate(self.features):
-            storage, place = self.store(FeatureValues.of(f"feature{number}", item))
+            storage, place = self.declare_storage(FeatureTable.for_feature(f"feature{number}", item))
             checks += [
                 f"        if {storage.name}_values.size < s * {storage.width}:",
                 f"            status = FULL + {place}",
                 "            break",
             ]
-        self.early = checks + self.early
+        self.prologue = checks + self.prologue
 
-    def value(self, form: Form, whole: bool, place: Place = HERE) -> list[str]:
+    def emit_value(self, form: AffineForm, whole: bool, place: PositionNames = CURRENT) -> list[str]:
         """The integers a value is stored as: its numerator, or numerator and denominator."""
         if not whole:
             return list(self.fraction(form, place))
         linear = self.numbers.linear([form])
         assert linear is not None
-        name = self.fresh("v")
+        name = self.new_name("v")
         self.write(f"{name} = {self.numerator(linear[0], place)}")
         return [name]
 
-    def values(self, plan: Plan, place: Place = HERE) -> list[str]:
+    def emit_values(self, plan: IndexPlan, place: PositionNames = CURRENT) -> list[str]:
         """The integers a head's value is stored as."""
-        return [x for _, c in plan.results for x in self.value(plan.head.value[c], plan.whole, place)]
+        return [x for _, c in plan.results for x in self.emit_value(plan.head.value[c], plan.whole, place)]
 
-    def name_whole(self, number: int, expression: str) -> None:
+    def name_numerator(self, number: int, expression: str) -> None:
         """Name an atom stored as its numerator."""
         self.write(f"a{number} = {expression}")
 
@@ -98,36 +98,36 @@ class HeadWriter(Writer):
         """Name an atom stored as a fraction."""
         self.write(f"a{number}, a{number}d = lowest({n}, {d})")
 
-    def name_found(self, plan: Plan, found: Sequence[str], count: str = "1") -> None:
+    def name_results(self, plan: IndexPlan, found: Sequence[str], count: str = "1") -> None:
         """Name the atoms of a head: the sum ``found`` of ``count`` values, in their stored form."""
         for index, ((number, _), value, known) in enumerate(zip(plan.results, plan.values, plan.numbers, strict=True)):
             if known.grid is not None and not plan.whole:
-                self.settle()
+                self.stop_on_overflow()
                 # Stored in lowest terms, because other components are fractions; the denominator divides the grid's.
-                self.name_whole(number, f"{found[2 * index]} * ({value.over} // {found[2 * index + 1]})")
-            elif known.grid is not None and plan.evenly:
-                self.name_whole(number, f"{found[index]} // {count}")
+                self.name_numerator(number, f"{found[2 * index]} * ({value.over} // {found[2 * index + 1]})")
+            elif known.grid is not None and plan.assumes_integer_means:
+                self.name_numerator(number, f"{found[index]} // {count}")
                 # After the first failure the results of later heads are meaningless, so only the first counts.
                 self.write(f"if uneven < 0 and a{number} * {count} != {found[index]}:")
-                self.write(f"    uneven = {self.heads}")
+                self.write(f"    uneven = {self.head_count}")
             elif known.grid is not None:
-                self.name_whole(number, found[index])
+                self.name_numerator(number, found[index])
             elif plan.whole:
                 self.name_fraction(number, found[index], f"{value.over} * {count}")
             else:
                 n, d = found[2 * index : 2 * index + 2]
                 self.write(f"a{number}, a{number}d, bad = times(1, {count}, {n}, {d})")
-                self.doubt("bad")
+                self.flag_overflow_if("bad")
 
-    def name_single(self, number: int, value: Number, found: Sequence[str]) -> None:
+    def name_single(self, number: int, value: NumberRange, found: Sequence[str]) -> None:
         """Name a single value in its stored form; a denominator of 0 means that no key was visible."""
         if value.steady:
-            self.name_whole(number, found[0])
+            self.name_numerator(number, found[0])
         else:
             self.write(f"a{number}, a{number}d = {found[0]}, {found[1]} if {found[1]} else 1")
 
 
-def or_nothing(plan: Plan, found: Sequence[str], seen: str) -> list[str]:
+def zero_unless_visible(plan: IndexPlan, found: Sequence[str], visible: str) -> list[str]:
     """The retrieved values in their stored form; 0 if no key was visible."""
     blank = ["1" if not plan.whole and k % 2 else "0" for k in range(len(found))]
-    return [f"({part} if {seen} else {none})" for part, none in zip(found, blank, strict=True)]
+    return [f"({part} if {visible} else {none})" for part, none in zip(found, blank, strict=True)]

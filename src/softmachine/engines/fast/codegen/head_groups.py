@@ -8,23 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from softmachine.engines.fast.analysis.grids import HORIZON, Linear
-from softmachine.engines.fast.analysis.plans import Compared, Dense, Groups, Matched
-from softmachine.engines.fast.codegen.head import HeadWriter, or_nothing
-from softmachine.engines.fast.indexes.arrays import EveryKey, KeyGroups, Matches
-from softmachine.transformer.attention import Choice
+from softmachine.engines.fast.analysis.grids import MAX_POSITIONS, LinearNumerator
+from softmachine.engines.fast.analysis.plans import GroupsPlan, LinearScanPlan, MatchingPlan, ScoredKeys
+from softmachine.engines.fast.codegen.head import HeadWriter, zero_unless_visible
+from softmachine.engines.fast.indexes.arrays import KeyArray, KeyGroups, MatchingGroups
+from softmachine.transformer.attention import AttentionKind
 
 CHOICES = {
-    Choice.AVERAGE: "AVERAGE",
-    Choice.SOFTMAX: "AVERAGE",
-    Choice.LEFTMOST: "LEFTMOST",
-    Choice.RIGHTMOST: "RIGHTMOST",
+    AttentionKind.AVERAGE: "AVERAGE",
+    AttentionKind.SOFTMAX: "AVERAGE",
+    AttentionKind.LEFTMOST: "LEFTMOST",
+    AttentionKind.RIGHTMOST: "RIGHTMOST",
 }
 
 
-def serve_groups(writer: HeadWriter, plan: Groups, name: str) -> None:
+def emit_groups_head(writer: HeadWriter, plan: GroupsPlan, name: str) -> None:
     """Emit a head that compares groups of equal keys; ``name`` is the prefix of its variables."""
-    _, number = writer.store(KeyGroups(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys)))
+    _, number = writer.declare_storage(
+        KeyGroups(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys))
+    )
     groups = _array_arguments(name, "keys places values slots meta box")
 
     def put(keys: list[str], values: list[str], position: str) -> None:
@@ -35,20 +37,20 @@ def serve_groups(writer: HeadWriter, plan: Groups, name: str) -> None:
 
     _emit_insertion(writer, plan, name, put)
     time = _emit_query(writer, plan, name)[0]
-    writer.settle()
-    choice = f"{CHOICES[plan.head.weighting.choice]}, {plan.score.fractional}"
+    writer.stop_on_overflow()
+    choice = f"{CHOICES[plan.head.weighting.kind]}, {plan.score.fractional}"
     _emit_search(writer, plan, name, f"search({groups}, {name}_key, {name}_query, {time}, {choice}")
 
 
-def serve_matched(writer: HeadWriter, plan: Matched, name: str) -> None:
+def emit_matching_head(writer: HeadWriter, plan: MatchingPlan, name: str) -> None:
     """Emit a head that finds groups by their integers."""
     parts = plan.width, plan.head.name, 1 + plan.integers, len(plan.score.keys), plan.gates
-    _, number = writer.store(Matches(name, *parts))
+    _, number = writer.declare_storage(MatchingGroups(name, *parts))
 
     def put(keys: list[str], values: list[str], position: str) -> None:
         integers, squares = keys[plan.gates :: 2], keys[plan.gates + 1 :: 2]
         for y, square in zip(integers, squares, strict=True):
-            writer.fail(f"abs({y}) > {HORIZON} or {square} != {y} * {y}", f"REPLAN + {number}")
+            writer.stop_if(f"abs({y}) > {MAX_POSITIONS} or {square} != {y} * {y}", f"REPLAN + {number}")
         _emit_assignments(writer, f"{name}_gates", keys[: plan.gates])
         _emit_assignments(writer, f"{name}_key", integers, first=1)
         _emit_assignments(writer, f"{name}_value", values)
@@ -59,28 +61,28 @@ def serve_matched(writer: HeadWriter, plan: Matched, name: str) -> None:
 
     _emit_insertion(writer, plan, name, put)
     _emit_query(writer, plan, name)
-    writer.settle()
+    writer.stop_on_overflow()
     arrays = "keys places values slots box kinds kind_sizes tally chain newest bounds gates key query"
     _emit_search(writer, plan, name, f"search_matching({_array_arguments(name, arrays)}")
 
 
-def serve_dense(writer: HeadWriter, plan: Dense, name: str) -> None:
+def emit_linear_scan_head(writer: HeadWriter, plan: LinearScanPlan, name: str) -> None:
     """Emit a head that scans every key."""
-    storage = EveryKey(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys), plan.bias)
-    _, number = writer.store(storage)
+    storage = KeyArray(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys), plan.bias)
+    _, number = writer.declare_storage(storage)
     writer.write(f"{name}_meta[1] = i")
-    writer.fail(f"{name}_meta[0] != s", f"FULL + {number}")
-    keys = [x for key in plan.score.keys for x in writer.value(key, not plan.score.fractional)]
-    values = writer.values(plan)
-    writer.settle()
+    writer.stop_if(f"{name}_meta[0] != s", f"FULL + {number}")
+    keys = [x for key in plan.score.keys for x in writer.emit_value(key, not plan.score.fractional)]
+    values = writer.emit_values(plan)
+    writer.stop_on_overflow()
     for part, integers in (("keys", keys), ("values", values)):
         for k, x in enumerate(integers):
             writer.write(f"{name}_{part}[i, {k}] = {x}")
     time, scale = _emit_query(writer, plan, name)
     over = scale if isinstance(scale, str) else writer.denominator(scale)
-    writer.settle()
-    arrays, visible = _array_arguments(name, "keys values biases meta query"), "s" if plan.causal else "i"
-    choice = f"{CHOICES[plan.head.weighting.choice]}, {plan.score.fractional}"
+    writer.stop_on_overflow()
+    arrays, visible = _array_arguments(name, "keys values biases meta query"), "s" if plan.sees_itself else "i"
+    choice = f"{CHOICES[plan.head.weighting.kind]}, {plan.score.fractional}"
     _emit_search(writer, plan, name, f"search_all({arrays}, {time}, {over}, {visible}, {choice}")
 
 
@@ -95,32 +97,32 @@ def _emit_assignments(writer: HeadWriter, array: str, integers: list[str], first
 
 
 def _emit_insertion(
-    writer: HeadWriter, plan: Compared, name: str, put: Callable[[list[str], list[str], str], None]
+    writer: HeadWriter, plan: ScoredKeys, name: str, put: Callable[[list[str], list[str], str], None]
 ) -> None:
     """Emit the insertion of a position's key and value: now, or at the next position under a strict mask."""
-    keys = [x for key in plan.score.keys for x in writer.value(key, not plan.score.fractional)]
-    values = writer.values(plan)
-    if plan.causal:
-        writer.settle()
+    keys = [x for key in plan.score.keys for x in writer.emit_value(key, not plan.score.fractional)]
+    values = writer.emit_values(plan)
+    if plan.sees_itself:
+        writer.stop_on_overflow()
         put(keys, values, "i")
         return
-    keys = [writer.scalar(f"{name}_k{k}", x) for k, x in enumerate(keys)]
-    values = [writer.scalar(f"{name}_v{k}", x) for k, x in enumerate(values)]
+    keys = [writer.declare_scalar(f"{name}_k{k}", x) for k, x in enumerate(keys)]
+    values = [writer.declare_scalar(f"{name}_v{k}", x) for k, x in enumerate(values)]
     with writer.at_next_position():
         put(keys, values, "i - 1")
 
 
 def _emit_checked_insert(writer: HeadWriter, number: int, call: str) -> None:
     """Emit an insertion of the current position, and the check that there was capacity."""
-    full = writer.fresh("f")
+    full = writer.new_name("f")
     writer.write(f"{full} = {call}")
-    writer.fail(f"{full} == 1", f"FULL + {number}")
-    writer.doubt(f"{full} == 2")
+    writer.stop_if(f"{full} == 1", f"FULL + {number}")
+    writer.flag_overflow_if(f"{full} == 2")
 
 
-def _emit_query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Linear | str]:
+def _emit_query(writer: HeadWriter, plan: ScoredKeys, name: str) -> tuple[str, LinearNumerator | str]:
     """Emit the query; returns the position's coefficient on the same scale, and what gives the common denominator."""
-    time = writer.fresh("t")
+    time = writer.new_name("t")
     # Keys are stored without their denominators, so each component of the query is divided by its key's.
     overs = [1 if plan.score.fractional else writer.numbers.of(key).over for key in plan.score.keys]
     forms = [query.scaled(Fraction(1) / over) for query, over in zip(plan.score.queries, overs, strict=True)]
@@ -131,24 +133,24 @@ def _emit_query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Lin
         writer.write(f"{time} = {writer.numerator(linear[-1])}")
         return time, linear[-1]
     parts = [writer.fraction(form) for form in (*forms, plan.score.slope)]
-    common = writer.fresh("d")
+    common = writer.new_name("d")
     writer.write(f"{common} = 1")
     for _, d in parts:
-        writer.doubt(f"float({common}) * float({d}) >= LIMIT")
+        writer.flag_overflow_if(f"float({common}) * float({d}) >= LIMIT")
         writer.write(f"{common} = {common} // divisor({common}, {d}) * {d}")
     for n, d in parts:
-        writer.doubt(f"abs(float({n})) * float({common}) >= LIMIT * float({d})")
-    writer.settle()
+        writer.flag_overflow_if(f"abs(float({n})) * float({common}) >= LIMIT * float({d})")
+    writer.stop_on_overflow()
     for k, (n, d) in enumerate(parts[:-1]):
         writer.write(f"{name}_query[{k}] = {n} * ({common} // {d})")
     writer.write(f"{time} = {parts[-1][0]} * ({common} // {parts[-1][1]})")
     return time, common
 
 
-def _emit_search(writer: HeadWriter, plan: Compared, name: str, search: str) -> None:
+def _emit_search(writer: HeadWriter, plan: ScoredKeys, name: str, search: str) -> None:
     """Emit the search and name its results."""
-    count = writer.fresh("c")
+    count = writer.new_name("c")
     writer.write(f"{count}, bad = {search}, {not plan.whole}, {name}_out)")
-    writer.doubt("bad")
+    writer.flag_overflow_if("bad")
     out = [f"{name}_out[{k}]" for k in range(plan.width)]
-    writer.name_found(plan, out if plan.causal else or_nothing(plan, out, count), f"max({count}, 1)")
+    writer.name_results(plan, out if plan.sees_itself else zero_unless_visible(plan, out, count), f"max({count}, 1)")

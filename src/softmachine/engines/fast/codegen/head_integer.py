@@ -5,60 +5,62 @@ If keys are of a few kinds there is a table for each, and the best of their resu
 
 from __future__ import annotations
 
-from softmachine.engines.fast.analysis.grids import HORIZON
-from softmachine.engines.fast.analysis.plans import Gated, Parabola
-from softmachine.engines.fast.codegen.expressions import HERE
-from softmachine.engines.fast.codegen.head import HeadWriter, or_nothing
-from softmachine.engines.fast.indexes.arrays import Table
+from softmachine.engines.fast.analysis.grids import MAX_POSITIONS
+from softmachine.engines.fast.analysis.plans import GatedTable, TablePlan
+from softmachine.engines.fast.codegen.expressions import CURRENT
+from softmachine.engines.fast.codegen.head import HeadWriter, zero_unless_visible
+from softmachine.engines.fast.indexes.arrays import IntegerTable
 
 
-def serve_integer(writer: HeadWriter, plan: Parabola, name: str) -> None:
+def emit_table_head(writer: HeadWriter, plan: TablePlan, name: str) -> None:
     """Emit a head that looks up an integer; ``name`` is the prefix of its variables."""
-    storage, number = writer.store(Table(name, plan.width, plan.head.name, _value_types(writer, plan)))
-    parts = _emit_key_and_value(writer, plan, writer.fresh("x"), writer.fresh("x"))
-    if plan.causal:
+    storage, number = writer.declare_storage(IntegerTable(name, plan.width, plan.head.name, _value_types(writer, plan)))
+    parts = _emit_key_and_value(writer, plan, writer.new_name("x"), writer.new_name("x"))
+    if plan.sees_itself:
         _emit_insertion(writer, plan.lookup.later, storage, number, parts, "s")
     else:
-        kept = [writer.scalar(f"{name}_p{k}", part) for k, part in enumerate(parts)]
+        kept = [writer.declare_scalar(f"{name}_p{k}", part) for k, part in enumerate(parts)]
         with writer.at_next_position():
             _emit_insertion(writer, plan.lookup.later, storage, number, kept, "i")
-    q, o = writer.fresh("q"), writer.fresh("o")
+    q, o = writer.new_name("q"), writer.new_name("o")
     writer.write(f"{q} = {writer.numerator(plan.lookup.vertex)}")
     found = [storage.value(k, o) for k in range(storage.width)]
-    if plan.causal:
+    if plan.sees_itself:
         _emit_nearest(writer, plan.lookup.later, name, q, o)
     else:
         writer.write("seen = i > 0")
         writer.write(f"{o} = 0")
         with writer.indented("if seen:"):
             _emit_nearest(writer, plan.lookup.later, name, q, o)
-        found = or_nothing(plan, found, "seen")
-    writer.name_found(plan, found)
+        found = zero_unless_visible(plan, found, "seen")
+    writer.name_results(plan, found)
 
 
-def serve_gated(writer: HeadWriter, plan: Gated, name: str) -> None:
+def emit_gated_table_head(writer: HeadWriter, plan: GatedTable, name: str) -> None:
     """Emit a head that looks up an integer among keys of a few kinds."""
-    x, square, kind = writer.fresh("x"), writer.fresh("x"), writer.fresh("k")
+    x, square, kind = writer.new_name("x"), writer.new_name("x"), writer.new_name("k")
     parts = _emit_key_and_value(writer, plan, x, square)
-    writer.settle()
-    writer.write(f"{kind} = {writer.table(plan.kinds, HERE)}")
+    writer.stop_on_overflow()
+    writer.write(f"{kind} = {writer.table(plan.kinds, CURRENT)}")
     storages, kinds = [], _value_types(writer, plan)
     for k in range(len(plan.extra)):
-        storage, number = writer.store(Table(f"{name}k{k}", plan.width, plan.head.name, kinds, may_be_empty=True))
+        storage, number = writer.declare_storage(
+            IntegerTable(f"{name}k{k}", plan.width, plan.head.name, kinds, may_be_empty=True)
+        )
         storages.append(storage)
         with writer.indented(f"if {kind} == {k}:"):
             _emit_insertion(writer, plan.lookup.later, storage, number, parts, "s")
     _emit_best_of_kinds(writer, plan, storages)
 
 
-def _emit_key_and_value(writer: HeadWriter, plan: Parabola | Gated, x: str, square: str) -> list[str]:
+def _emit_key_and_value(writer: HeadWriter, plan: TablePlan | GatedTable, x: str, square: str) -> list[str]:
     """The key's integer, its square, and the integers of the value."""
     writer.write(f"{x} = {writer.numerator(plan.lookup.x)}")
     writer.write(f"{square} = {writer.numerator(plan.lookup.square)}")
-    return [x, square, *writer.values(plan)]
+    return [x, square, *writer.emit_values(plan)]
 
 
-def _value_types(writer: HeadWriter, plan: Parabola | Gated) -> tuple[str, ...]:
+def _value_types(writer: HeadWriter, plan: TablePlan | GatedTable) -> tuple[str, ...]:
     """The smallest types that provably hold the numbers of a value; empty for the integer that is the key itself."""
     found = []
     for _, component in plan.results:
@@ -75,7 +77,9 @@ def _value_types(writer: HeadWriter, plan: Parabola | Gated) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _emit_insertion(writer: HeadWriter, later: bool, storage: Table, number: int, parts: list[str], s: str) -> None:
+def _emit_insertion(
+    writer: HeadWriter, later: bool, storage: IntegerTable, number: int, parts: list[str], s: str
+) -> None:
     """Emit the insertion of a position's value into a table.
 
     Args:
@@ -87,9 +91,9 @@ def _emit_insertion(writer: HeadWriter, later: bool, storage: Table, number: int
         s: The position, counted from 1.
     """
     name, x = storage.name, parts[0]
-    writer.settle()
-    writer.fail(f"abs({x}) > {HORIZON} or {parts[1]} != {x} * {x}", f"REPLAN + {number}")
-    o = writer.fresh("o")
+    writer.stop_on_overflow()
+    writer.stop_if(f"abs({x}) > {MAX_POSITIONS} or {parts[1]} != {x} * {x}", f"REPLAN + {number}")
+    o = writer.new_name("o")
     writer.write(f"{o} = {x} - {name}_first")
     writer.write(f"if {o} < 0 or {o} >= {name}_there.size:")
     writer.write(f"    {name}_meta[3] = {x}")
@@ -123,15 +127,15 @@ def _emit_nearest(writer: HeadWriter, later: bool, name: str, q: str, o: str) ->
         writer.write(f"    {o} = above - {name}_first")
 
 
-def _emit_best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> None:
+def _emit_best_of_kinds(writer: HeadWriter, plan: GatedTable, storages: list[IntegerTable]) -> None:
     """Emit a search at doubling distances from q that ends when nothing further away can be better."""
-    q, best, when, reach, more = (writer.fresh(stem) for stem in "qewrm")
-    found = [writer.fresh("r") for _ in range(plan.width)]
+    q, best, when, reach, more = (writer.new_name(stem) for stem in "qewrm")
+    found = [writer.new_name("r") for _ in range(plan.width)]
     writer.write(f"{q} = {writer.numerator(plan.lookup.vertex)}")
-    offsets = [writer.fresh("e") for _ in storages]
+    offsets = [writer.new_name("e") for _ in storages]
     for offset, extra in zip(offsets, plan.extra, strict=True):
         writer.write(f"{offset} = {writer.numerator(extra)}")
-        writer.doubt(f"abs(float({offset})) >= LIMIT / 2")
+        writer.flag_overflow_if(f"abs(float({offset})) >= LIMIT / 2")
     writer.write(f"{', '.join([reach, best, when, *found])} = {', '.join(['0', '0', '-1', *['0'] * plan.width])}")
     with writer.indented("while True:"):
         for storage, offset in zip(storages, offsets, strict=True):
@@ -149,16 +153,21 @@ def _emit_best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) 
         writer.write(f"if not {more}:")
         writer.write("    break")
         writer.write(f"{reach} = 2 * {reach} + 1")
-    writer.doubt("False")
-    writer.name_found(plan, found)
+    writer.flag_overflow_if("False")
+    writer.name_results(plan, found)
 
 
 def _emit_closest_of_kind(
-    writer: HeadWriter, plan: Gated, storage: Table, offset: str, names: tuple[str, str, str, str], found: list[str]
+    writer: HeadWriter,
+    plan: GatedTable,
+    storage: IntegerTable,
+    offset: str,
+    names: tuple[str, str, str, str],
+    found: list[str],
 ) -> None:
     """Emit: make the nearest key of one kind the best, if it is better."""
     name, (q, reach, best, when) = storage.name, names
-    o, score, away = writer.fresh("o"), writer.fresh("e"), writer.fresh("o")
+    o, score, away = writer.new_name("o"), writer.new_name("e"), writer.new_name("o")
     table = f"{name}_there, {name}_first, {name}_least, {name}_most"
     writer.write(f"{o} = closest({table}, {q}, {reach}, {plan.lookup.later})")
     with writer.indented(f"if {o} >= 0:"):

@@ -1,6 +1,6 @@
 """Logits: the last hidden units, the logits, and their argmax.
 
-The next token is a function of the token and a few numbers, so it is memoised; see `remembering`.
+The next token is a function of the token and a few numbers, so it is memoised; see `choose_memo`.
 
 Memoisation of the logits: a pure function of the token and a few integers, computed once per argument.
 
@@ -17,14 +17,14 @@ from math import gcd
 
 import numpy as np
 
-from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Unit
-from softmachine.engines.fast.analysis.grids import ONE, SAFE, Linear, Numbers
+from softmachine.engines.fast.analysis.flow import LiftedHead, LiftedProgram, UnitAtom
+from softmachine.engines.fast.analysis.grids import ONE, OVERFLOW_LIMIT, LinearNumerator, NumberRanges
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 
 UNKNOWN = -1
-LARGEST_TABLE = 1 << 20
+MAX_TABLE = 1 << 20
 """Maximum number of entries of a table."""
-LEAST_REACH, MOST_REACH = 1, 7
+MIN_REACH, MAX_REACH = 1, 7
 """A table covers at least the integers from -1 to 2, and at most those from -7 to 8."""
 SLOTS = 1 << 15
 """Slots of a hash table: a power of two, small enough for a core's cache together with the other data of a run."""
@@ -34,7 +34,7 @@ LOW = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Direct:
+class TableMemo:
     """Memoisation in a table indexed by the integers.
 
     Args:
@@ -52,11 +52,11 @@ class Direct:
         """The number of values per integer."""
         return 2 * self.reach + 2
 
-    def fresh(self) -> Integers:
+    def empty_array(self) -> Integers:
         """An empty table."""
         return np.full(self.vocabulary * self.span**self.count, UNKNOWN, dtype=np.int64)
 
-    def find(self, names: Sequence[str]) -> Iterator[str]:
+    def emit_lookup(self, names: Sequence[str]) -> Iterator[str]:
         """Lines that look up the answer: ``out``, negative if it is not stored."""
         within = " and ".join(f"{-self.reach} <= {name} <= {self.reach + 1}" for name in names) or "True"
         index = f"token * {self.span**self.count}"
@@ -67,7 +67,7 @@ class Direct:
         yield f"    at = {index}"
         yield "    out = memory[at]"
 
-    def keep(self, names: Sequence[str]) -> Iterator[str]:
+    def emit_store(self, names: Sequence[str]) -> Iterator[str]:
         """Lines that store an answer."""
         del names
         yield "if at >= 0 and out >= 0:"
@@ -78,7 +78,7 @@ class Direct:
 
 
 @dataclass(frozen=True)
-class Hashed:
+class HashMemo:
     """Memoisation in a hash table; a slot holds the token, the integers and the answer.
 
     Args:
@@ -92,11 +92,11 @@ class Hashed:
         """The number of integers per slot."""
         return self.count + 2
 
-    def fresh(self) -> Integers:
+    def empty_array(self) -> Integers:
         """An empty hash table."""
         return np.full(SLOTS * self.stride, UNKNOWN, dtype=np.int64)
 
-    def find(self, names: Sequence[str]) -> Iterator[str]:
+    def emit_lookup(self, names: Sequence[str]) -> Iterator[str]:
         """Lines that look up the answer: ``out``, negative if it is not stored."""
         yield "at = token"
         for name in names:
@@ -105,7 +105,7 @@ class Hashed:
         same = [f"memory[at + {k}] == {name}" for k, name in enumerate(("token", *names))]
         yield f"out = memory[at + {self.stride - 1}] if {' and '.join(same)} else {UNKNOWN}"
 
-    def keep(self, names: Sequence[str]) -> Iterator[str]:
+    def emit_store(self, names: Sequence[str]) -> Iterator[str]:
         """Lines that store an answer."""
         yield "if out >= 0:"
         for k, name in enumerate(("token", *names, "out")):
@@ -115,12 +115,12 @@ class Hashed:
         return f"memoised in {SLOTS:,} slots"
 
 
-def remembering(vocabulary: int, count: int) -> Direct | Hashed:
+def choose_memo(vocabulary: int, count: int) -> TableMemo | HashMemo:
     """Choose the memoisation for answers that depend on the token and ``count`` integers."""
     reach = -1
-    while reach < MOST_REACH and vocabulary * (2 * (reach + 1) + 2) ** count <= LARGEST_TABLE:
+    while reach < MAX_REACH and vocabulary * (2 * (reach + 1) + 2) ** count <= MAX_TABLE:
         reach += 1
-    return Direct(vocabulary, count, reach) if reach >= LEAST_REACH else Hashed(count)
+    return TableMemo(vocabulary, count, reach) if reach >= MIN_REACH else HashMemo(count)
 
 
 Direction = tuple[tuple[int, int], ...]
@@ -130,7 +130,7 @@ FUNCTION = {"relu": RELU, "step": STEP, "identity": IDENTITY}
 
 
 @dataclass(frozen=True)
-class Tail:
+class LogitCode:
     """The last units and the logits as data.
 
     Args:
@@ -145,10 +145,10 @@ class Tail:
     directions: tuple[Direction, ...]
     independent: tuple[int, ...]
     data: tuple[Integers, ...]
-    memory: Direct | Hashed
+    memo: TableMemo | HashMemo
 
 
-def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
+def logit_code(flow: LiftedProgram, numbers: NumberRanges) -> LogitCode | None:
     """The last units and logits of a graph as data; None if they are not integers without overflow."""
     units = _last_units(flow)
     found = [numbers.linear([unit.form]) for unit in units.values()]
@@ -156,7 +156,7 @@ def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
     if logits is None or any(part is None for part in found):
         return None
     first = [part[0] for part in found if part]
-    if any(part.grid.power or part.size >= SAFE for part in (*first, *logits)):
+    if any(part.grid.power or part.size >= OVERFLOW_LIMIT for part in (*first, *logits)):
         return None
     directions: dict[Direction, int] = {}
     columns = {number: column for column, number in enumerate(units)}
@@ -171,21 +171,25 @@ def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
         *_sparse(logit_rows),
     )
     independent = _independent(list(directions))
-    return Tail(frozenset(units), tuple(directions), independent, data, remembering(flow.vocabulary, len(independent)))
+    return LogitCode(
+        frozenset(units), tuple(directions), independent, data, choose_memo(flow.vocabulary, len(independent))
+    )
 
 
-def _last_units(flow: Flow) -> dict[int, Unit]:
+def _last_units(flow: LiftedProgram) -> dict[int, UnitAtom]:
     """The units that only the logits read, and the sums shared by logits."""
-    sums = {n: item for n, item in enumerate(flow.atoms) if isinstance(item, Unit) and item.function == "identity"}
-    read = {n for k, item in enumerate(flow.atoms) if isinstance(item, Unit) and k not in sums for n in item.form.terms}
+    sums = {n: item for n, item in enumerate(flow.atoms) if isinstance(item, UnitAtom) and item.function == "identity"}
+    read = {
+        n for k, item in enumerate(flow.atoms) if isinstance(item, UnitAtom) and k not in sums for n in item.form.terms
+    }
     for item in flow.order:
-        if isinstance(item, FlowHead):
+        if isinstance(item, LiftedHead):
             read |= {n for form in (*item.query, *item.key, *item.value) for n in form.terms}
-    units = {n: unit for n in flow.order if isinstance(n, int) and isinstance(unit := flow.atoms[n], Unit)}
+    units = {n: unit for n in flow.order if isinstance(n, int) and isinstance(unit := flow.atoms[n], UnitAtom)}
     return {n: unit for n, unit in units.items() if n not in read}
 
 
-def _row(part: Linear, directions: dict[Direction, int], units: Mapping[int, int]) -> list[tuple[int, int]]:
+def _row(part: LinearNumerator, directions: dict[Direction, int], units: Mapping[int, int]) -> list[tuple[int, int]]:
     """A numerator as (column, coefficient): first the units, one column each, then the directions."""
     rest = tuple(
         (number, coefficient) for coefficient, _, number in part.terms if number != ONE and number not in units
@@ -198,7 +202,7 @@ def _row(part: Linear, directions: dict[Direction, int], units: Mapping[int, int
     return row
 
 
-def _tables(parts: Sequence[Linear], vocabulary: int) -> Integers:
+def _tables(parts: Sequence[LinearNumerator], vocabulary: int) -> Integers:
     """For each token, the part of each sum determined by the token and the constants."""
     found = np.zeros((vocabulary, len(parts)), dtype=np.int64)
     for column, part in enumerate(parts):

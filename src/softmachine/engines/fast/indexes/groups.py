@@ -18,10 +18,10 @@ from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, ker
 FIRST, LAST, COUNT = 0, 1, 2
 """Columns of ``places``: the first and the last position of a group, and its size. A row of ``values`` has three
 parts: the value of the first member, of the last, and the sum of all."""
-GROUPS, INSERTED, LATEST, ALONE = 0, 1, 2, 3
+GROUPS, INSERTED, LATEST, UNIQUE_BEST = 0, 1, 2, 3
 """Fields of ``meta``: the number of groups, the number of inserted positions, the group of the last one, and the
 group that the last search found (-1 if there were several)."""
-FITS, FULL, TOO_LARGE = 0, 1, 2
+OK, FULL, TOO_LARGE = 0, 1, 2
 
 _GOLDEN, _LOW, _LOWER, _SUM = 0x9E3779B1, (1 << 31) - 1, (1 << 30) - 1, (1 << 61) - 1
 """The hash is a sum of products of 31 bits of each component with a 30-bit constant of its own: it cannot overflow,
@@ -29,17 +29,17 @@ and unlike in a polynomial no product depends on another."""
 
 
 @kernel
-def mixed(h: int, k: int, component: int) -> int:
+def extend_hash(h: int, k: int, component: int) -> int:
     """The hash extended by the k-th component."""
     return (h + (component & _LOW) * (((k + 1) * _GOLDEN) & _LOWER | 1)) & _SUM
 
 
 @kernel
-def slot(table: Integers, keys: Integers, key: Integers, width: int) -> int:
+def find_slot(table: Integers, keys: Integers, key: Integers, width: int) -> int:
     """The slot of a key in the hash table, or where to insert it. The size is a power of two; some slots are empty."""
     h = 7
     for k in range(width):
-        h = mixed(h, k, key[k])
+        h = extend_hash(h, k, key[k])
     mask = table.size - 1
     at = (h ^ (h >> 21) ^ (h >> 42)) & mask
     while table[at] >= 0:
@@ -68,7 +68,7 @@ def insert(
 ) -> int:
     """Insert the key and value of position i; a repeated call has no effect."""
     if meta[INSERTED] > i:
-        return FITS
+        return OK
     if insert_key(keys, places, table, meta, box, key, i) == FULL:
         return FULL
     return insert_value(places, values, meta, value, fractions)
@@ -80,9 +80,9 @@ def insert_key(
 ) -> int:
     """Insert the key of position i; a repeated call has no effect."""
     if meta[INSERTED] > i:
-        return FITS
+        return OK
     width = keys.shape[1]
-    at = slot(table, keys, key, width)
+    at = find_slot(table, keys, key, width)
     g = table[at]
     if g < 0:
         g = meta[GROUPS]
@@ -101,7 +101,7 @@ def insert_key(
     places[g, LAST] = i
     places[g, COUNT] += 1
     meta[INSERTED], meta[LATEST] = i + 1, g
-    return FITS
+    return OK
 
 
 @kernel
@@ -115,12 +115,12 @@ def insert_value(places: Integers, values: Integers, meta: Integers, value: Inte
             values[g, k] = value[k]
             values[g, 2 * row + k] = value[k]
     if fresh:
-        return FITS
-    return FITS if add(values[g, 2 * row :], value, fractions) else TOO_LARGE
+        return OK
+    return OK if add_to_sum(values[g, 2 * row :], value, fractions) else TOO_LARGE
 
 
 @kernel
-def add(total: Integers, value: Integers, fractions: bool) -> bool:
+def add_to_sum(total: Integers, value: Integers, fractions: bool) -> bool:
     """Add a value to a sum; returns whether it fits."""
     if fractions:
         for k in range(0, total.size, 2):
@@ -141,11 +141,13 @@ def rehash(table: Integers, keys: Integers, groups: int) -> None:
     """Rebuild a hash table."""
     table[:] = -1
     for g in range(groups):
-        table[slot(table, keys, keys[g], keys.shape[1])] = g
+        table[find_slot(table, keys, keys[g], keys.shape[1])] = g
 
 
 @kernel
-def score(keys: Integers, g: int, query: Integers, when: int, time: int, fractions: bool) -> tuple[int, int, bool]:
+def score_group(
+    keys: Integers, g: int, query: Integers, when: int, time: int, fractions: bool
+) -> tuple[int, int, bool]:
     """The score of a group as a fraction, and whether it overflows."""
     if fractions:
         if abs(float(when) * float(time)) >= LIMIT:
@@ -170,7 +172,7 @@ def score(keys: Integers, g: int, query: Integers, when: int, time: int, fractio
 
 
 @kernel
-def nonzero(query: Integers, width: int, places: Integers) -> int:
+def list_nonzero(query: Integers, width: int, places: Integers) -> int:
     """List the nonzero components among the first ``width``, few for one-hot vectors; returns their number."""
     count = 0
     for k in range(width):
@@ -181,7 +183,7 @@ def nonzero(query: Integers, width: int, places: Integers) -> int:
 
 
 @kernel
-def integer(x: int) -> int:
+def runtime_int(x: int) -> int:
     """The identity, to keep numba from specialising functions for integer literals, which would compile them again."""
     return x
 
@@ -198,7 +200,7 @@ def compared(an: int, ad: int, bn: int, bd: int) -> tuple[int, bool]:
 
 
 AVERAGE, LEFTMOST, RIGHTMOST = 0, 1, 2
-FEW = 8
+MAX_SCANNED_GROUPS = 8
 """Up to this many groups are scanned without trying the corner first."""
 
 
@@ -224,24 +226,31 @@ def search(
     that key is the best; otherwise every group is scanned.
     """
     small = not fractional_keys and all_fit(box, query, time, meta[INSERTED])
-    if meta[GROUPS] > FEW and (small or (time == 0 and not fractional_keys)):
-        g = at_corner(keys, table, box, corner, query, abs(time) * meta[INSERTED])
+    if meta[GROUPS] > MAX_SCANNED_GROUPS and (small or (time == 0 and not fractional_keys)):
+        g = find_corner_group(keys, table, box, corner, query, abs(time) * meta[INSERTED])
         if g >= 0:
-            meta[ALONE] = g
-            return take(places, values, g, time, choice, out), False
+            meta[UNIQUE_BEST] = g
+            return read_group(places, values, g, time, choice, out), False
     member = best_member(time, choice)
-    best, n, d, count, ties, fits = integer(-1), integer(0), integer(1), integer(0), integer(0), True
-    factors = nonzero(query, query.size, corner)
+    best, n, d, count, ties, fits = (
+        runtime_int(-1),
+        runtime_int(0),
+        runtime_int(1),
+        runtime_int(0),
+        runtime_int(0),
+        True,
+    )
+    factors = list_nonzero(query, query.size, corner)
     for g in range(meta[GROUPS]):
         when = places[g, LAST] if time > 0 else places[g, FIRST]
         if small:
-            a, b = when * time, integer(1)
+            a, b = when * time, runtime_int(1)
             for r in range(factors):
                 a += query[corner[r]] * keys[g, corner[r]]
             if a < n and best >= 0:
                 continue
         else:
-            a, b, bad = score(keys, g, query, when, time, fractional_keys)
+            a, b, bad = score_group(keys, g, query, when, time, fractional_keys)
             if bad:
                 return 0, True
         sign, bad = compared(a, b, n, d) if best >= 0 else (1, False)
@@ -249,17 +258,17 @@ def search(
             return 0, True
         if sign > 0:
             best, n, d, ties, fits = g, a, b, 1, True
-            count = take(places, values, g, time, choice, out)
+            count = read_group(places, values, g, time, choice, out)
         elif sign == 0:
             ties += 1
             if choice == AVERAGE:  # an overflowing sum does not matter if a better key follows
                 part = 2 if time == 0 else member
-                fits = fits and add(out, values[g, part * out.size : (part + 1) * out.size], fractions)
+                fits = fits and add_to_sum(out, values[g, part * out.size : (part + 1) * out.size], fractions)
                 count += places[g, COUNT] if part == 2 else 1
             elif (places[g, member] < places[best, member]) == (choice == LEFTMOST):
                 best = g
-                count = take(places, values, g, time, choice, out)
-    meta[ALONE] = best if ties == 1 else -1
+                count = read_group(places, values, g, time, choice, out)
+    meta[UNIQUE_BEST] = best if ties == 1 else -1
     return count, not fits
 
 
@@ -273,7 +282,9 @@ def all_fit(box: Integers, query: Integers, time: int, positions: int) -> bool:
 
 
 @kernel
-def at_corner(keys: Integers, table: Integers, box: Integers, corner: Integers, query: Integers, slack: int) -> int:
+def find_corner_group(
+    keys: Integers, table: Integers, box: Integers, corner: Integers, query: Integers, slack: int
+) -> int:
     """The group at the corner of the box that maximises the score; -1 if there is none.
 
     Also -1 if a key a step away from the corner may be as good or better, given a position bonus of up to ``slack``.
@@ -282,11 +293,11 @@ def at_corner(keys: Integers, table: Integers, box: Integers, corner: Integers, 
         if box[0, k] != box[1, k] and abs(query[k]) <= slack:
             return -1
         corner[k] = box[1, k] if query[k] > 0 else box[0, k]
-    return int(table[slot(table, keys, corner, keys.shape[1])])
+    return int(table[find_slot(table, keys, corner, keys.shape[1])])
 
 
 @kernel
-def take(places: Integers, values: Integers, g: int, time: int, choice: int, out: Integers) -> int:
+def read_group(places: Integers, values: Integers, g: int, time: int, choice: int, out: Integers) -> int:
     """Copy the values of one group; returns how many keys they are the sum of."""
     row = out.size
     part = 2 if choice == AVERAGE and time == 0 else best_member(time, choice)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 PAGE_BITS = 12
-PAGE = 1 << PAGE_BITS
+PAGE_SIZE = 1 << PAGE_BITS
 """Positions per page of older tokens."""
 LIMIT = 4.0e18
 """Numbers whose floating-point estimate is below this fit into 64 bits, with a margin for the estimate's rounding."""
@@ -115,7 +115,7 @@ def token_at(tokens: Integers, base: int, pages: Integers, kept: Integers, j: in
     if j >= base:
         return np.int64(tokens[j - base])
     page = pages[j >> PAGE_BITS]
-    return -1 - page if page < 0 else np.int64(kept[page + (j & (PAGE - 1))])
+    return -1 - page if page < 0 else np.int64(kept[page + (j & (PAGE_SIZE - 1))])
 
 
 @kernel

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from math import lcm
 
-from softmachine.engines.fast.analysis.grids import SAFE
-from softmachine.engines.fast.indexes.groups import AVERAGE, LEFTMOST, add, compared, integer, score
+from softmachine.engines.fast.analysis.grids import OVERFLOW_LIMIT
+from softmachine.engines.fast.indexes.groups import AVERAGE, LEFTMOST, add_to_sum, compared, runtime_int, score_group
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
-from softmachine.support.errors import PrecisionError, Remedy
+from softmachine.support.errors import FixHint, PrecisionError
 from softmachine.transformer.features import Relation
 
-TABULATED, WANTED, OVER = 0, 1, 2
+TABULATED, NEEDED, DENOMINATOR = 0, 1, 2
 """Fields of ``meta``: the position whose biases are tabulated (plus 1), the one needed next, and the denominator."""
 
 
-def tabulate(bias: Relation, query: int, into: Integers) -> int:
+def tabulate_bias(bias: Relation, query: int, into: Integers) -> int:
     """Tabulate the biases of all keys up to a query's position, as integers; returns their common denominator.
 
     Raises:
@@ -27,10 +27,10 @@ def tabulate(bias: Relation, query: int, into: Integers) -> int:
     values = [bias.at(key, query) for key in range(query + 1)]
     over = lcm(*(value.denominator for value in values))
     integers = [int(value * over) for value in values]
-    if max(over, *map(abs, integers)) >= SAFE:
+    if max(over, *map(abs, integers)) >= OVERFLOW_LIMIT:
         raise PrecisionError(
             f"the bias {bias} at position {query} is not a row of 62-bit integers over a common denominator",
-            hint=Remedy("use {}", engine="dense"),
+            hint=FixHint("use {}", engine="dense"),
         )
     into[: query + 1] = integers
     return over
@@ -55,12 +55,12 @@ def search_all(
 
     The score is (query · key + time · position) / over + bias.
     """
-    best, n, d, count, fits = -1, integer(0), integer(1), 0, True
+    best, n, d, count, fits = -1, runtime_int(0), runtime_int(1), 0, True
     for j in range(visible):
-        a, b, bad = score(keys, j, query, j, time, fractional_keys)
-        if bad or abs(float(a)) * float(meta[OVER]) + abs(float(biases[j]) * float(over)) * float(b) >= LIMIT:
+        a, b, bad = score_group(keys, j, query, j, time, fractional_keys)
+        if bad or abs(float(a)) * float(meta[DENOMINATOR]) + abs(float(biases[j]) * float(over)) * float(b) >= LIMIT:
             return 0, True
-        a = a * meta[OVER] + biases[j] * over * b
+        a = a * meta[DENOMINATOR] + biases[j] * over * b
         sign, bad = compared(a, b, n, d) if best >= 0 else (1, False)
         if bad:
             return 0, True
@@ -72,5 +72,5 @@ def search_all(
                 out[k] = values[j, k]
             continue
         count += 1
-        fits = fits and add(out, values[j], fractions)
+        fits = fits and add_to_sum(out, values[j], fractions)
     return count, not fits

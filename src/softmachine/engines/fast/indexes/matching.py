@@ -14,23 +14,23 @@ from __future__ import annotations
 
 from softmachine.engines.fast.indexes.groups import (
     COUNT,
-    FITS,
     FULL,
     GROUPS,
     INSERTED,
     LATEST,
-    add,
+    OK,
+    add_to_sum,
+    find_slot,
     insert_key,
     insert_value,
-    integer,
-    nonzero,
-    slot,
+    list_nonzero,
+    runtime_int,
 )
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
 
-NEVER = -9 * 10**18
+MIN_SCORE = -9 * 10**18
 """Less than any score."""
-FURTHEST = 1 << 30
+MAX_VERTEX = 1 << 30
 """Maximum absolute value of a vertex that is looked up."""
 
 
@@ -59,9 +59,9 @@ def insert_matching(
     The key's integers are in ``key``, whose first entry is reserved for the kind.
     """
     if meta[INSERTED] > i:
-        return FITS
+        return OK
     width = kinds.shape[0]
-    at = slot(kind_table, kinds.T, gates, width)
+    at = find_slot(kind_table, kinds.T, gates, width)
     kind = kind_table[at]
     if kind < 0:
         kind = tally[0]
@@ -108,40 +108,40 @@ def search_matching(
     The query has a factor for each gate, and then slope and curve for each integer. ``gates`` and ``key`` are
     overwritten.
     """
-    peaked, fit = vertices(box, kind_sizes, key, query)
+    peaked, fit = set_vertices(box, kind_sizes, key, query)
     if not fit:
         return 0, True
     width, row, count = kinds.shape[0], out.size, tally[0]
-    top, step = peak(key, query, width) if peaked else (integer(0), integer(0))
-    rank(kinds, gates, query, count, top, peaked, bounds)
-    found, best, many, fits = False, integer(0), integer(0), True
-    most = largest(bounds, count)
-    while most != NEVER and not (peaked and found and most < 2 * best):
-        following = integer(NEVER)
+    top, step = peak_score(key, query, width) if peaked else (runtime_int(0), runtime_int(0))
+    bound_kinds(kinds, gates, query, count, top, peaked, bounds)
+    found, best, many, fits = False, runtime_int(0), runtime_int(0), True
+    most = largest_bound(bounds, count)
+    while most != MIN_SCORE and not (peaked and found and most < 2 * best):
+        following = runtime_int(MIN_SCORE)
         for kind in range(count):
             if bounds[kind] == most:
                 key[0] = kind
                 g, score = newest[kind], (most - 1) // 2
                 if most % 2:
-                    g = table[slot(table, keys, key, keys.shape[1])]
-                bounds[kind] = 2 * (score - step) if most % 2 and g < 0 else NEVER
+                    g = table[find_slot(table, keys, key, keys.shape[1])]
+                bounds[kind] = 2 * (score - step) if most % 2 and g < 0 else MIN_SCORE
                 while g >= 0:
                     if most % 2 == 0:
-                        score = scored(keys, kinds, kind, g, query)
+                        score = score_in_kind(keys, kinds, kind, g, query)
                     if not found or score > best:
                         found, best, many, fits = True, score, places[g, COUNT], True
                         out[:] = values[g, 2 * row :]
                     elif score == best:
-                        fits = fits and add(out, values[g, 2 * row :], fractions)
+                        fits = fits and add_to_sum(out, values[g, 2 * row :], fractions)
                         many += places[g, COUNT]
-                    g = chain[g] if most % 2 == 0 else integer(-1)
+                    g = chain[g] if most % 2 == 0 else runtime_int(-1)
             following = max(following, bounds[kind])
         most = following
     return many, not fits
 
 
 @kernel
-def rank(
+def bound_kinds(
     kinds: Integers, gates: Integers, query: Integers, count: int, top: int, peaked: bool, bounds: Integers
 ) -> None:
     """Bound the score of each kind: twice the best possible score plus 1; odd until its best key has been looked up.
@@ -149,18 +149,18 @@ def rank(
     Where a parabola has no integer vertex the bound is 0: every kind is scanned.
     """
     for kind in range(count):
-        bounds[kind] = 2 * top + 1 if peaked else integer(0)
+        bounds[kind] = 2 * top + 1 if peaked else runtime_int(0)
     if peaked:
-        for r in range(nonzero(query, kinds.shape[0], gates)):
+        for r in range(list_nonzero(query, kinds.shape[0], gates)):
             factor, row = 2 * query[gates[r]], kinds[gates[r]]
             for kind in range(count):
                 bounds[kind] += factor * row[kind]
 
 
 @kernel
-def scored(keys: Integers, kinds: Integers, kind: int, g: int, query: Integers) -> int:
+def score_in_kind(keys: Integers, kinds: Integers, kind: int, g: int, query: Integers) -> int:
     """The score of a group of a kind."""
-    width, score = kinds.shape[0], integer(0)
+    width, score = kinds.shape[0], runtime_int(0)
     for k in range(width):
         score += query[k] * kinds[k, kind]
     for k in range(keys.shape[1] - 1):
@@ -170,7 +170,7 @@ def scored(keys: Integers, kinds: Integers, kind: int, g: int, query: Integers) 
 
 
 @kernel
-def vertices(box: Integers, kind_sizes: Integers, key: Integers, query: Integers) -> tuple[bool, bool]:
+def set_vertices(box: Integers, kind_sizes: Integers, key: Integers, query: Integers) -> tuple[bool, bool]:
     """Set the key's integers to the vertices; whether every parabola has an integer one, and whether all scores fit."""
     width, peaked = kind_sizes.size, True
     size = 0.0
@@ -180,8 +180,8 @@ def vertices(box: Integers, kind_sizes: Integers, key: Integers, query: Integers
         slope, curve = query[width + 2 * k], query[width + 2 * k + 1]
         reach = max(abs(float(box[0, 1 + k])), abs(float(box[1, 1 + k])))
         key[1 + k] = 0
-        low = -curve if curve < 0 and float(curve) > -LIMIT / 4 else integer(0)
-        if low > 0 and slope % (2 * low) == 0 and abs(slope // (2 * low)) <= FURTHEST:
+        low = -curve if curve < 0 and float(curve) > -LIMIT / 4 else runtime_int(0)
+        if low > 0 and slope % (2 * low) == 0 and abs(slope // (2 * low)) <= MAX_VERTEX:
             key[1 + k] = slope // (2 * low)
             reach = max(reach, abs(float(key[1 + k])))
         else:
@@ -191,9 +191,9 @@ def vertices(box: Integers, kind_sizes: Integers, key: Integers, query: Integers
 
 
 @kernel
-def peak(key: Integers, query: Integers, width: int) -> tuple[int, int]:
+def peak_score(key: Integers, query: Integers, width: int) -> tuple[int, int]:
     """The maximum of all parabolas, and the least by which other integers score lower."""
-    top, step = integer(0), integer(FURTHEST)
+    top, step = runtime_int(0), runtime_int(MAX_VERTEX)
     for k in range(key.size - 1):
         curve = query[width + 2 * k + 1]
         top -= curve * key[1 + k] * key[1 + k]
@@ -202,9 +202,9 @@ def peak(key: Integers, query: Integers, width: int) -> tuple[int, int]:
 
 
 @kernel
-def largest(bounds: Integers, count: int) -> int:
-    """The largest bound; `NEVER` if there is none."""
-    most = integer(NEVER)
+def largest_bound(bounds: Integers, count: int) -> int:
+    """The largest bound; `MIN_SCORE` if there is none."""
+    most = runtime_int(MIN_SCORE)
     for kind in range(count):
         most = max(most, bounds[kind])
     return most

@@ -13,21 +13,21 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, Self, TypeVar
 
 from softmachine.languages.rasp.ir import Operator, Value
-from softmachine.languages.rasp.python.typed_builder import Column, Draft
-from softmachine.languages.rasp.python.values import value_of
-from softmachine.support.errors import Place, UsageError
+from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
+from softmachine.languages.rasp.python.values import to_value
+from softmachine.support.errors import SourceLocation, UsageError
 
-HERE: Final = str(Path(__file__).parents[3])
+PACKAGE_FOLDER: Final = str(Path(__file__).parents[3])
 
 
-def place_of_caller() -> Place | None:
+def find_caller() -> SourceLocation | None:
     """The current line of the user's program: the innermost stack frame outside softmachine."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(HERE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
         if frame.f_back is None:
             return None
         frame = frame.f_back
-    return Place(frame.f_code.co_filename, frame.f_lineno)
+    return SourceLocation(frame.f_code.co_filename, frame.f_lineno)
 
 
 class Expression(ABC):
@@ -41,7 +41,7 @@ class Expression(ABC):
     """``sequence operator`` or ``selector``, for messages."""
 
     def __init__(self) -> None:
-        self.place = place_of_caller()
+        self.place = find_caller()
         self._annotations: dict[str, Any] = {}
 
     @property
@@ -50,7 +50,7 @@ class Expression(ABC):
         """The operand expressions."""
 
     @abstractmethod
-    def define(self, builder: Draft, *children: Any) -> Column | str:
+    def define(self, builder: TypedBuilder, *children: Any) -> NullableSequence | str:
         """Add the operations that compute the expression, given the lowered children."""
 
     @property
@@ -94,7 +94,7 @@ def annotate(expression: ExpressionT, **marks: Any) -> ExpressionT:
     return expression.annotated(**marks)
 
 
-def checked_value(item: object, place: Place | None) -> Value:
+def check_value(item: object, place: SourceLocation | None) -> Value:
     """Convert a Python object to a constant of a program.
 
     Raises:
@@ -103,126 +103,126 @@ def checked_value(item: object, place: Place | None) -> Value:
     if isinstance(item, Expression):
         raise UsageError(f"expected a value, not the expression {item.name!r}")
     try:
-        return value_of(item)
+        return to_value(item)
     except ValueError as error:
-        raise usage(f"invalid constant: {error}", place) from None
+        raise usage_error(f"invalid constant: {error}", place) from None
 
 
-def checked_function(item: object, what: str, place: Place | None, hint: str) -> Callable[..., Any]:
+def check_function(item: object, description: str, place: SourceLocation | None, hint: str) -> Callable[..., Any]:
     """Check that an argument is a function and return it.
 
     Raises:
         UsageError: If it is not a function.
     """
     if not callable(item) or isinstance(item, Expression):
-        raise usage(f"{what} must be a function, not {described(item)}", place, hint)
+        raise usage_error(f"{description} must be a function, not {describe_object(item)}", place, hint)
     return item
 
 
-def usage(message: str, place: Place | None, hint: str | None = None) -> UsageError:
+def usage_error(message: str, place: SourceLocation | None, hint: str | None = None) -> UsageError:
     """A usage error in the construction of an expression, with its place."""
     error = UsageError(message, hint=hint)
     error.place = place
     return error
 
 
-def described(item: object) -> str:
+def describe_object(item: object) -> str:
     """The kind of an object, for messages."""
     return f"the {item.kind} {item.name!r}" if isinstance(item, Expression) else f"a {type(item).__name__}"
 
 
-Result = TypeVar("Result")
+ResultT = TypeVar("ResultT")
 
 
-class Operators(Generic[Result]):
+class Operators(Generic[ResultT]):
     """Objects that support Python's operators.
 
     ``==`` creates a new object as well, so hashing is by identity.
     """
 
     @abstractmethod
-    def operate(self, operator: Operator, *operands: object) -> Result:
+    def operate(self, operator: Operator, *operands: object) -> ResultT:
         """Apply an operation to operands, one of which is this object."""
 
     __hash__ = object.__hash__
 
-    def __add__(self, other: Any) -> Result:
+    def __add__(self, other: Any) -> ResultT:
         return self.operate(Operator.ADD, self, other)
 
-    def __radd__(self, other: Any) -> Result:
+    def __radd__(self, other: Any) -> ResultT:
         return self.operate(Operator.ADD, other, self)
 
-    def __sub__(self, other: Any) -> Result:
+    def __sub__(self, other: Any) -> ResultT:
         return self.operate(Operator.SUBTRACT, self, other)
 
-    def __rsub__(self, other: Any) -> Result:
+    def __rsub__(self, other: Any) -> ResultT:
         return self.operate(Operator.SUBTRACT, other, self)
 
-    def __mul__(self, other: Any) -> Result:
+    def __mul__(self, other: Any) -> ResultT:
         return self.operate(Operator.MULTIPLY, self, other)
 
-    def __rmul__(self, other: Any) -> Result:
+    def __rmul__(self, other: Any) -> ResultT:
         return self.operate(Operator.MULTIPLY, other, self)
 
-    def __truediv__(self, other: Any) -> Result:
+    def __truediv__(self, other: Any) -> ResultT:
         return self.operate(Operator.DIVIDE, self, other)
 
-    def __rtruediv__(self, other: Any) -> Result:
+    def __rtruediv__(self, other: Any) -> ResultT:
         return self.operate(Operator.DIVIDE, other, self)
 
-    def __floordiv__(self, other: Any) -> Result:
+    def __floordiv__(self, other: Any) -> ResultT:
         return self.operate(Operator.FLOOR_DIVIDE, self, other)
 
-    def __rfloordiv__(self, other: Any) -> Result:
+    def __rfloordiv__(self, other: Any) -> ResultT:
         return self.operate(Operator.FLOOR_DIVIDE, other, self)
 
-    def __mod__(self, other: Any) -> Result:
+    def __mod__(self, other: Any) -> ResultT:
         return self.operate(Operator.MODULO, self, other)
 
-    def __rmod__(self, other: Any) -> Result:
+    def __rmod__(self, other: Any) -> ResultT:
         return self.operate(Operator.MODULO, other, self)
 
-    def __pow__(self, other: Any) -> Result:
+    def __pow__(self, other: Any) -> ResultT:
         return self.operate(Operator.POWER, self, other)
 
-    def __rpow__(self, other: Any) -> Result:
+    def __rpow__(self, other: Any) -> ResultT:
         return self.operate(Operator.POWER, other, self)
 
-    def __neg__(self) -> Result:
+    def __neg__(self) -> ResultT:
         return self.operate(Operator.NEGATE, self)
 
-    def __abs__(self) -> Result:
+    def __abs__(self) -> ResultT:
         return self.operate(Operator.ABSOLUTE, self)
 
-    def __lt__(self, other: Any) -> Result:
+    def __lt__(self, other: Any) -> ResultT:
         return self.operate(Operator.LESS, self, other)
 
-    def __le__(self, other: Any) -> Result:
+    def __le__(self, other: Any) -> ResultT:
         return self.operate(Operator.AT_MOST, self, other)
 
-    def __gt__(self, other: Any) -> Result:
+    def __gt__(self, other: Any) -> ResultT:
         return self.operate(Operator.GREATER, self, other)
 
-    def __ge__(self, other: Any) -> Result:
+    def __ge__(self, other: Any) -> ResultT:
         return self.operate(Operator.AT_LEAST, self, other)
 
-    def __eq__(self, other: Any) -> Result:  # type: ignore[override]
+    def __eq__(self, other: Any) -> ResultT:  # type: ignore[override]
         return self.operate(Operator.EQUAL, self, other)
 
-    def __ne__(self, other: Any) -> Result:  # type: ignore[override]
+    def __ne__(self, other: Any) -> ResultT:  # type: ignore[override]
         return self.operate(Operator.UNEQUAL, self, other)
 
-    def __and__(self, other: Any) -> Result:
+    def __and__(self, other: Any) -> ResultT:
         return self.operate(Operator.AND, self, other)
 
-    def __rand__(self, other: Any) -> Result:
+    def __rand__(self, other: Any) -> ResultT:
         return self.operate(Operator.AND, other, self)
 
-    def __or__(self, other: Any) -> Result:
+    def __or__(self, other: Any) -> ResultT:
         return self.operate(Operator.OR, self, other)
 
-    def __ror__(self, other: Any) -> Result:
+    def __ror__(self, other: Any) -> ResultT:
         return self.operate(Operator.OR, other, self)
 
-    def __invert__(self) -> Result:
+    def __invert__(self) -> ResultT:
         return self.operate(Operator.NOT, self)

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.program import RaspProgram
 from softmachine.languages.rasp.python import selectors, sequences
 from softmachine.languages.rasp.python.expression import Expression
-from softmachine.languages.rasp.python.lowering import in_order, program
-from softmachine.support.argument_validation import validated
+from softmachine.languages.rasp.python.lowering import program, topological_order
+from softmachine.support.argument_validation import validate_arguments
 from softmachine.support.errors import UsageError
 
 _MISSING: Final = object()
 
 
 @dataclass(frozen=True)
-class Kind:
+class NodeKind:
     """The conversion of one tracr class.
 
     Args:
@@ -28,37 +28,37 @@ class Kind:
         others: The other attributes, which follow in the arguments.
     """
 
-    make: Callable[..., Expression]
-    parts: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
+    build: Callable[..., Expression]
+    operands: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "TokensType": Kind(sequences.TokensType),
-    "IndicesType": Kind(sequences.IndicesType),
-    "LengthType": Kind(sequences.LengthType),
-    "Full": Kind(sequences.Full, others=("fill",)),
-    "Map": Kind(lambda inner, f: sequences.Map(f, inner), ("inner",), ("f",)),
-    "SequenceMap": Kind(lambda fst, snd, f: sequences.SequenceMap(f, fst, snd), ("fst", "snd"), ("f",)),
-    "LinearSequenceMap": Kind(sequences.LinearSequenceMap, ("fst", "snd"), ("fst_fac", "snd_fac")),
-    "ConstantSOp": Kind(sequences.ConstantSOp, others=("value", "check_length")),
-    "Select": Kind(
+KINDS: Final[Mapping[str, NodeKind]] = {
+    "TokensType": NodeKind(sequences.TokensType),
+    "IndicesType": NodeKind(sequences.IndicesType),
+    "LengthType": NodeKind(sequences.LengthType),
+    "Full": NodeKind(sequences.Full, options=("fill",)),
+    "Map": NodeKind(lambda inner, f: sequences.Map(f, inner), ("inner",), ("f",)),
+    "SequenceMap": NodeKind(lambda fst, snd, f: sequences.SequenceMap(f, fst, snd), ("fst", "snd"), ("f",)),
+    "LinearSequenceMap": NodeKind(sequences.LinearSequenceMap, ("fst", "snd"), ("fst_fac", "snd_fac")),
+    "ConstantSOp": NodeKind(sequences.ConstantSOp, options=("value", "check_length")),
+    "Select": NodeKind(
         lambda keys, queries, predicate: selectors.Select(keys, queries, _predicate(predicate)),
         ("keys", "queries"),
         ("predicate",),
     ),
-    "ConstantSelector": Kind(selectors.ConstantSelector, others=("value", "check_length")),
-    "SelectorAnd": Kind(selectors.SelectorAnd, ("fst", "snd")),
-    "SelectorOr": Kind(selectors.SelectorOr, ("fst", "snd")),
-    "SelectorNot": Kind(selectors.SelectorNot, ("inner",)),
-    "SelectorWidth": Kind(selectors.SelectorWidth, ("selector",)),
-    "Aggregate": Kind(selectors.Aggregate, ("selector", "sop"), ("default",)),
+    "ConstantSelector": NodeKind(selectors.ConstantSelector, options=("value", "check_length")),
+    "SelectorAnd": NodeKind(selectors.SelectorAnd, ("fst", "snd")),
+    "SelectorOr": NodeKind(selectors.SelectorOr, ("fst", "snd")),
+    "SelectorNot": NodeKind(selectors.SelectorNot, ("inner",)),
+    "SelectorWidth": NodeKind(selectors.SelectorWidth, ("selector",)),
+    "Aggregate": NodeKind(selectors.Aggregate, ("selector", "sop"), ("default",)),
 }
-OPTIONAL: Final[Mapping[str, object]] = {"default": None, "check_length": True}
+OPTIONAL_ATTRIBUTES: Final[Mapping[str, object]] = {"default": None, "check_length": True}
 """Optional attributes with their defaults."""
 
 
-@validated
+@validate_arguments
 def from_tracr(
     output: object,
     vocabulary: Iterable[object],
@@ -66,7 +66,7 @@ def from_tracr(
     name: str | None = None,
     causal: bool = False,
     example: Iterable[object] = (),
-) -> Program:
+) -> RaspProgram:
     """Convert a tracr program. tracr is not imported.
 
     Args:
@@ -81,10 +81,10 @@ def from_tracr(
         ConstructionError: If it is cyclic or too large, or has a function that cannot be traced.
         InvalidError: If an expression is invalid.
     """
-    return program(converted(output), vocabulary, name=name, causal=causal, example=example)
+    return program(convert(output), vocabulary, name=name, causal=causal, example=example)
 
 
-def converted(output: object) -> Expression:
+def convert(output: object) -> Expression:
     """Convert a tracr expression.
 
     Raises:
@@ -92,15 +92,15 @@ def converted(output: object) -> Expression:
         ConstructionError: If it is cyclic or too large.
     """
     done: dict[int, Expression] = {}
-    for item in in_order(output, _parts, lambda item: repr(_name(item) or type(item).__name__)):
+    for item in topological_order(output, _parts, lambda item: repr(_name(item) or type(item).__name__)):
         kind, name = _kind(item), _name(item)
-        others = [_attribute(item, other) for other in kind.others]
-        made = kind.make(*(done[id(part)] for part in _parts(item)), *others)
+        others = [_attribute(item, other) for other in kind.options]
+        made = kind.build(*(done[id(part)] for part in _parts(item)), *others)
         done[id(item)] = made.named(name) if name else made
     return done[id(output)]
 
 
-def _kind(item: object) -> Kind:
+def _kind(item: object) -> NodeKind:
     for base in type(item).__mro__:
         if base.__name__ in KINDS:
             return KINDS[base.__name__]
@@ -111,11 +111,11 @@ def _kind(item: object) -> Kind:
 
 
 def _parts(item: object) -> list[object]:
-    return [_attribute(item, part) for part in _kind(item).parts]
+    return [_attribute(item, part) for part in _kind(item).operands]
 
 
 def _attribute(item: object, name: str) -> Any:
-    found = getattr(item, name, OPTIONAL.get(name, _MISSING))
+    found = getattr(item, name, OPTIONAL_ATTRIBUTES.get(name, _MISSING))
     if found is _MISSING:
         raise UsageError(f"a {type(item).__name__} of the program has no attribute {name!r}")
     return found

@@ -8,12 +8,18 @@ from typing import Any
 
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import Operator, Reduction
-from softmachine.languages.rasp.python.expression import Expression, checked_function, checked_value, described, usage
-from softmachine.languages.rasp.python.function_lowering import Elementary
-from softmachine.languages.rasp.python.lowering import values
-from softmachine.languages.rasp.python.predicate_lowering import selected
-from softmachine.languages.rasp.python.sequences import SOp, by_position, checked_sop
-from softmachine.languages.rasp.python.typed_builder import Column, Draft
+from softmachine.languages.rasp.python.expression import (
+    Expression,
+    check_function,
+    check_value,
+    describe_object,
+    usage_error,
+)
+from softmachine.languages.rasp.python.function_lowering import CoreFunction
+from softmachine.languages.rasp.python.lowering import evaluate_expression
+from softmachine.languages.rasp.python.predicate_lowering import lower_predicate
+from softmachine.languages.rasp.python.sequences import SOp, check_sop, position_table
+from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
 from softmachine.support.errors import UsageError
 
 
@@ -35,7 +41,7 @@ class Comparison(Enum):
             raise TypeError("None cannot be compared")
         if self in (Comparison.TRUE, Comparison.FALSE):
             return self is Comparison.TRUE
-        return Elementary(Operator(self.value))(key, query)
+        return CoreFunction(Operator(self.value))(key, query)
 
 
 class Selector(Expression):
@@ -53,7 +59,7 @@ class Selector(Expression):
         Raises:
             InputError: If it is undefined at some query.
         """
-        return values(self, xs)
+        return evaluate_expression(self, xs)
 
     def __bool__(self) -> bool:
         raise UsageError(f"{self.name!r} is neither true nor false", hint="use & | ~ in place of and, or, not")
@@ -81,9 +87,9 @@ class Select(Selector):
 
     def __init__(self, keys: SOp, queries: SOp, predicate: Comparison | Callable[[Any, Any], Any]) -> None:
         super().__init__()
-        self.keys = checked_sop(keys, "the first argument of Select", self.place)
-        self.queries = checked_sop(queries, "the second argument of Select", self.place)
-        self.predicate = checked_function(
+        self.keys = check_sop(keys, "the first argument of Select", self.place)
+        self.queries = check_sop(queries, "the second argument of Select", self.place)
+        self.predicate = check_function(
             predicate, "the predicate of Select", self.place, "a Comparison, or lambda key, query: …"
         )
 
@@ -92,16 +98,20 @@ class Select(Selector):
         """Keys and queries."""
         return (self.keys, self.queries)
 
-    def define(self, builder: Draft, keys: Column, queries: Column) -> str:
+    def define(self, builder: TypedBuilder, keys: NullableSequence, queries: NullableSequence) -> str:
         """Add the operations."""
         if not isinstance(self.predicate, Comparison):
-            return selected(builder, self.predicate, keys, queries)
+            return lower_predicate(builder, self.predicate, keys, queries)
         always = self.predicate in (Comparison.TRUE, Comparison.FALSE)
         if always and builder.presence(keys) is None and builder.presence(queries) is None:
             return builder.add(ir.SelectAll(self.predicate is Comparison.TRUE))
         if always:
-            return selected(builder, self.predicate, keys, queries)
-        return builder.add(ir.Select(builder.defined(keys), builder.defined(queries), Operator(self.predicate.value)))
+            return lower_predicate(builder, self.predicate, keys, queries)
+        return builder.add(
+            ir.Select(
+                builder.none_as_undefined(keys), builder.none_as_undefined(queries), Operator(self.predicate.value)
+            )
+        )
 
 
 class ConstantSelector(Selector):
@@ -120,48 +130,48 @@ class ConstantSelector(Selector):
         self.check_length = check_length
         if not isinstance(value, bool) and any(len(row) != len(value) for row in value):
             hint = "for example [[True, False], [True, True]]"
-            raise usage("a row of a ConstantSelector must have one Boolean per key", self.place, hint)
+            raise usage_error("a row of a ConstantSelector must have one Boolean per key", self.place, hint)
 
     @property
     def children(self) -> Sequence[Expression]:
         """No operands."""
         return ()
 
-    def define(self, builder: Draft) -> str:
+    def define(self, builder: TypedBuilder) -> str:
         """Add the operations."""
         if isinstance(self.value, bool):
             return builder.add(ir.SelectAll(self.value))
-        position = by_position(builder, range(len(self.value)), check_length=self.check_length)
+        position = position_table(builder, range(len(self.value)), check_length=self.check_length)
         pairs = tuple((k, q) for q, row in enumerate(self.value) for k, chosen in enumerate(row) if chosen)
         return builder.add(ir.SelectPairs(position, position, pairs))
 
 
-class _Joined(Selector):
+class _BinarySelector(Selector):
     operator: Operator
 
     def __init__(self, fst: Selector, snd: Selector) -> None:
         super().__init__()
-        self.fst = checked_selector(fst, self)
-        self.snd = checked_selector(snd, self)
+        self.fst = check_selector(fst, self)
+        self.snd = check_selector(snd, self)
 
     @property
     def children(self) -> Sequence[Expression]:
         """Both operands."""
         return (self.fst, self.snd)
 
-    def define(self, builder: Draft, fst: str, snd: str) -> str:
+    def define(self, builder: TypedBuilder, fst: str, snd: str) -> str:
         """Add the operation."""
         return fst if fst == snd else builder.add(ir.Combine(self.operator, (fst, snd)))
 
 
-class SelectorAnd(_Joined):
+class SelectorAnd(_BinarySelector):
     """The conjunction of two selectors."""
 
     default_name = "selector_and"
     operator = Operator.AND
 
 
-class SelectorOr(_Joined):
+class SelectorOr(_BinarySelector):
     """The disjunction of two selectors."""
 
     default_name = "selector_or"
@@ -175,14 +185,14 @@ class SelectorNot(Selector):
 
     def __init__(self, inner: Selector) -> None:
         super().__init__()
-        self.inner = checked_selector(inner, self)
+        self.inner = check_selector(inner, self)
 
     @property
     def children(self) -> Sequence[Expression]:
         """The selector."""
         return (self.inner,)
 
-    def define(self, builder: Draft, inner: str) -> str:
+    def define(self, builder: TypedBuilder, inner: str) -> str:
         """Add the operation."""
         return builder.add(ir.Combine(Operator.NOT, (inner,)))
 
@@ -209,16 +219,16 @@ class SelectorWidth(SOp):
 
     def __init__(self, selector: Selector) -> None:
         super().__init__()
-        self.selector = checked_selector(selector, self)
+        self.selector = check_selector(selector, self)
 
     @property
     def children(self) -> Sequence[Expression]:
         """The selector."""
         return (self.selector,)
 
-    def define(self, builder: Draft, selector: str) -> Column:
+    def define(self, builder: TypedBuilder, selector: str) -> NullableSequence:
         """Add the operation."""
-        return Column(builder.add(ir.Width(selector)))
+        return NullableSequence(builder.add(ir.Width(selector)))
 
 
 class Aggregate(SOp):
@@ -237,9 +247,9 @@ class Aggregate(SOp):
         self, selector: Selector, sop: SOp, default: object = None, reduction: Reduction = Reduction.MEAN
     ) -> None:
         super().__init__()
-        self.selector = checked_selector(selector, self)
-        self.sop = checked_sop(sop, "the second argument of Aggregate", self.place)
-        self.default = checked_value(default, self.place)
+        self.selector = check_selector(selector, self)
+        self.sop = check_sop(sop, "the second argument of Aggregate", self.place)
+        self.default = check_value(default, self.place)
         self.reduction = reduction
 
     @property
@@ -247,35 +257,35 @@ class Aggregate(SOp):
         """Selector and values."""
         return (self.selector, self.sop)
 
-    def define(self, builder: Draft, selector: str, sop: Column) -> Column:
+    def define(self, builder: TypedBuilder, selector: str, sop: NullableSequence) -> NullableSequence:
         """Add the operations. Where nothing is selected, the flag of an unbounded number marks it as None."""
-        unused = self.default is None and builder.always_selects(selector) and builder.numeric(sop.reference)
+        unused = self.default is None and builder.always_selects(selector) and builder.is_numeric(sop.reference)
         default = builder.constant(0 if unused else self.default)
         node = ir.Aggregate(selector, sop.reference, default, self.reduction)
-        if sop.present is None and builder.fits(node):
-            return Column(builder.add(node))
-        sop = Column(builder.filled(sop.reference), builder.presence(sop))
+        if sop.presence is None and builder.is_well_typed(node):
+            return NullableSequence(builder.add(node))
+        sop = NullableSequence(builder.fill_none(sop.reference), builder.presence(sop))
         zero = builder.constant(0 if self.default is None else self.default)
         value = builder.add(ir.Aggregate(selector, sop.reference, zero, self.reduction))
-        if sop.present is not None:
-            return builder.column(value, [self._all_present(builder, selector, sop.present)])
+        if sop.presence is not None:
+            return builder.column(value, [self._all_present(builder, selector, sop.presence)])
         if self.default is not None:
-            return Column(value)
+            return NullableSequence(value)
         return builder.column(
             value, [builder.apply(Operator.GREATER, builder.add(ir.Width(selector)), builder.constant(0))]
         )
 
-    def _all_present(self, builder: Draft, selector: str, present: str) -> str:
+    def _all_present(self, builder: TypedBuilder, selector: str, present: str) -> str:
         """True where no selected value is None, False where all are; undefined where only some are."""
         default = builder.constant(self.default is not None)
         either = [
             builder.add(ir.Aggregate(selector, present, default, reduction))
-            for reduction in (Reduction.SMALLEST, Reduction.LARGEST)
+            for reduction in (Reduction.MINIMUM, Reduction.MAXIMUM)
         ]
         return builder.add(ir.Table(tuple(either), tuple(((flag, flag), flag) for flag in (True, False))))
 
 
-def checked_selector(item: object, where: Expression) -> Selector:
+def check_selector(item: object, expression: Expression) -> Selector:
     """Check that an argument is a selector and return it.
 
     Raises:
@@ -283,5 +293,7 @@ def checked_selector(item: object, where: Expression) -> Selector:
     """
     if not isinstance(item, Selector):
         hint = "rasp.Select(keys, queries, rasp.Comparison.EQ)"
-        raise usage(f"{type(where).__name__} takes a selector, not {described(item)}", where.place, hint)
+        raise usage_error(
+            f"{type(expression).__name__} takes a selector, not {describe_object(item)}", expression.place, hint
+        )
     return item

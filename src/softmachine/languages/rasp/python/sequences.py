@@ -11,17 +11,17 @@ from softmachine.languages.rasp.ir import Operator, Value
 from softmachine.languages.rasp.python.expression import (
     Expression,
     Operators,
-    checked_function,
-    checked_value,
-    described,
-    usage,
+    check_function,
+    check_value,
+    describe_object,
+    usage_error,
 )
-from softmachine.languages.rasp.python.function_lowering import Elementary, mapped
-from softmachine.languages.rasp.python.lowering import values
-from softmachine.languages.rasp.python.typed_builder import Column, Draft
-from softmachine.languages.rasp.python.values import value_of
+from softmachine.languages.rasp.python.function_lowering import CoreFunction, lower_function
+from softmachine.languages.rasp.python.lowering import evaluate_expression
+from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
+from softmachine.languages.rasp.python.values import to_value
 from softmachine.languages.rasp.values import is_number
-from softmachine.support.errors import Place, UsageError
+from softmachine.support.errors import SourceLocation, UsageError
 
 
 class Encoding(Enum):
@@ -43,7 +43,7 @@ class SOp(Expression, Operators["SOp"]):
 
     def operate(self, operator: Operator, *operands: object) -> SOp:
         """Build an elementwise operation."""
-        function = Elementary(operator)
+        function = CoreFunction(operator)
         first, *others = [operand if isinstance(operand, SOp) else Full(operand) for operand in operands]
         return SequenceMap(function, first, others[0]) if others else Map(function, first)
 
@@ -53,7 +53,7 @@ class SOp(Expression, Operators["SOp"]):
         Raises:
             InputError: If it is undefined at some position.
         """
-        return values(self, xs)
+        return evaluate_expression(self, xs)
 
     def __bool__(self) -> bool:
         raise UsageError(
@@ -72,9 +72,9 @@ class TokensType(SOp):
 
     default_name = "tokens"
 
-    def define(self, builder: Draft) -> Column:
+    def define(self, builder: TypedBuilder) -> NullableSequence:
         """Add the operation."""
-        return Column(builder.add(ir.Tokens()))
+        return NullableSequence(builder.add(ir.Tokens()))
 
 
 class IndicesType(SOp):
@@ -82,9 +82,9 @@ class IndicesType(SOp):
 
     default_name = "indices"
 
-    def define(self, builder: Draft) -> Column:
+    def define(self, builder: TypedBuilder) -> NullableSequence:
         """Add the operation."""
-        return Column(builder.add(ir.Indices()))
+        return NullableSequence(builder.add(ir.Indices()))
 
 
 class LengthType(SOp):
@@ -92,9 +92,9 @@ class LengthType(SOp):
 
     default_name = "length"
 
-    def define(self, builder: Draft) -> Column:
+    def define(self, builder: TypedBuilder) -> NullableSequence:
         """Add the operation."""
-        return Column(builder.add(ir.Length()))
+        return NullableSequence(builder.add(ir.Length()))
 
 
 tokens = TokensType()
@@ -113,11 +113,11 @@ class Full(SOp):
 
     def __init__(self, fill: object) -> None:
         super().__init__()
-        self.fill = checked_value(fill, self.place)
+        self.fill = check_value(fill, self.place)
 
-    def define(self, builder: Draft) -> Column:
+    def define(self, builder: TypedBuilder) -> NullableSequence:
         """Add the operation."""
-        return Column(builder.constant(self.fill))
+        return NullableSequence(builder.constant(self.fill))
 
 
 class Map(SOp):
@@ -133,17 +133,17 @@ class Map(SOp):
 
     def __init__(self, f: Callable[[Any], Any], inner: SOp, simplify: bool = True) -> None:  # noqa: ARG002
         super().__init__()
-        self.f = checked_function(f, "the first argument of Map", self.place, "Map(lambda x: …, sop)")
-        self.inner = checked_sop(inner, "the argument of Map", self.place)
+        self.f = check_function(f, "the first argument of Map", self.place, "Map(lambda x: …, sop)")
+        self.inner = check_sop(inner, "the argument of Map", self.place)
 
     @property
     def children(self) -> Sequence[Expression]:
         """Its argument."""
         return (self.inner,)
 
-    def define(self, builder: Draft, inner: Column) -> Column:
+    def define(self, builder: TypedBuilder, inner: NullableSequence) -> NullableSequence:
         """Add the operations."""
-        return elementwise(builder, self.f, inner)
+        return lower_elementwise(builder, self.f, inner)
 
 
 class SequenceMap(SOp):
@@ -159,20 +159,18 @@ class SequenceMap(SOp):
 
     def __init__(self, f: Callable[[Any, Any], Any], fst: SOp, snd: SOp) -> None:
         super().__init__()
-        self.f = checked_function(
-            f, "the first argument of SequenceMap", self.place, "SequenceMap(lambda x, y: …, a, b)"
-        )
-        self.fst = checked_sop(fst, f"the first argument of {type(self).__name__}", self.place)
-        self.snd = checked_sop(snd, f"the second argument of {type(self).__name__}", self.place)
+        self.f = check_function(f, "the first argument of SequenceMap", self.place, "SequenceMap(lambda x, y: …, a, b)")
+        self.fst = check_sop(fst, f"the first argument of {type(self).__name__}", self.place)
+        self.snd = check_sop(snd, f"the second argument of {type(self).__name__}", self.place)
 
     @property
     def children(self) -> Sequence[Expression]:
         """Its arguments."""
         return (self.fst, self.snd)
 
-    def define(self, builder: Draft, fst: Column, snd: Column) -> Column:
+    def define(self, builder: TypedBuilder, fst: NullableSequence, snd: NullableSequence) -> NullableSequence:
         """Add the operations."""
-        return elementwise(builder, self.f, fst, snd)
+        return lower_elementwise(builder, self.f, fst, snd)
 
 
 class LinearSequenceMap(SequenceMap):
@@ -189,25 +187,29 @@ class LinearSequenceMap(SequenceMap):
 
     def __init__(self, fst: SOp, snd: SOp, fst_fac: float, snd_fac: float) -> None:
         super().__init__(lambda x, y: fst_fac * x + snd_fac * y, fst, snd)
-        factors = [checked_value(factor, self.place) for factor in (fst_fac, snd_fac)]
+        factors = [check_value(factor, self.place) for factor in (fst_fac, snd_fac)]
         if not all(map(is_number, factors)):
             raise UsageError("a factor of LinearSequenceMap must be a number", hint="LinearSequenceMap(a, b, 1, -1)")
         self.fst_fac, self.snd_fac = fst_fac, snd_fac
 
-    def define(self, builder: Draft, fst: Column, snd: Column) -> Column:
+    def define(self, builder: TypedBuilder, fst: NullableSequence, snd: NullableSequence) -> NullableSequence:
         """Add the operations; fractional factors are exact."""
-        first = _times(builder, value_of(self.fst_fac), fst)
+        first = _times(builder, to_value(self.fst_fac), fst)
         if self.snd_fac < 0:
-            return elementwise(
-                builder, Elementary(Operator.SUBTRACT), first, _times(builder, value_of(-self.snd_fac), snd)
+            return lower_elementwise(
+                builder, CoreFunction(Operator.SUBTRACT), first, _times(builder, to_value(-self.snd_fac), snd)
             )
-        return elementwise(builder, Elementary(Operator.ADD), first, _times(builder, value_of(self.snd_fac), snd))
+        return lower_elementwise(
+            builder, CoreFunction(Operator.ADD), first, _times(builder, to_value(self.snd_fac), snd)
+        )
 
 
-def _times(builder: Draft, factor: Value, column: Column) -> Column:
+def _times(builder: TypedBuilder, factor: Value, column: NullableSequence) -> NullableSequence:
     if factor == 1:
         return column
-    return elementwise(builder, Elementary(Operator.MULTIPLY), Column(builder.constant(factor)), column)
+    return lower_elementwise(
+        builder, CoreFunction(Operator.MULTIPLY), NullableSequence(builder.constant(factor)), column
+    )
 
 
 class ConstantSOp(SOp):
@@ -222,15 +224,15 @@ class ConstantSOp(SOp):
 
     def __init__(self, value: Sequence[object], check_length: bool = True) -> None:
         super().__init__()
-        self.value = [checked_value(item, self.place) for item in value]
+        self.value = [check_value(item, self.place) for item in value]
         self.check_length = check_length
 
-    def define(self, builder: Draft) -> Column:
+    def define(self, builder: TypedBuilder) -> NullableSequence:
         """Add the operations."""
-        return Column(by_position(builder, self.value, check_length=self.check_length))
+        return NullableSequence(position_table(builder, self.value, check_length=self.check_length))
 
 
-def by_position(builder: Draft, items: Sequence[Value], *, check_length: bool) -> str:
+def position_table(builder: TypedBuilder, items: Sequence[Value], *, check_length: bool) -> str:
     """A table from positions to values; with ``check_length``, defined only for inputs of that length."""
     position, size = builder.add(ir.Indices()), builder.add(ir.Length())
     if check_length and not builder.causal:
@@ -239,23 +241,25 @@ def by_position(builder: Draft, items: Sequence[Value], *, check_length: bool) -
     return builder.add(ir.Table((position,), tuple(((k,), item) for k, item in enumerate(items))))
 
 
-def elementwise(builder: Draft, function: Callable[..., Any], *columns: Column) -> Column:
+def lower_elementwise(
+    builder: TypedBuilder, function: Callable[..., Any], *columns: NullableSequence
+) -> NullableSequence:
     """Lower an elementwise function, to one operation if the core has it."""
-    domains = [builder.finite(column.reference) for column in columns]
-    if not isinstance(function, Elementary) or not function.agrees(domains):
-        return mapped(builder, function, columns)
+    domains = [builder.finite_domain(column.reference) for column in columns]
+    if not isinstance(function, CoreFunction) or not function.agrees_with_python(domains):
+        return lower_function(builder, function, columns)
     references = [column.reference for column in columns]
-    value = _masked(builder, function, references) or builder.apply(function.operator, *references)
-    return builder.column(value, [column.present for column in columns if column.present])
+    value = _match_mask(builder, function, references) or builder.apply(function.operator, *references)
+    return builder.column(value, [column.presence for column in columns if column.presence])
 
 
-def _masked(builder: Draft, function: Elementary, references: Sequence[str]) -> str | None:
+def _match_mask(builder: TypedBuilder, function: CoreFunction, references: Sequence[str]) -> str | None:
     """An unbounded number times a 0/1 mask as a choice, which has a construction at every length."""
     if function.operator is not Operator.MULTIPLY:
         return None
     for mask, number in (references, references[::-1]):
-        domain = builder.finite(mask)
-        if domain is not None and set(domain) <= {0, 1} and builder.finite(number) is None:
+        domain = builder.finite_domain(mask)
+        if domain is not None and set(domain) <= {0, 1} and builder.finite_domain(number) is None:
             return builder.apply(Operator.CHOOSE, number, mask, builder.constant(0))
     return None
 
@@ -292,7 +296,7 @@ def is_categorical(sop: SOp) -> bool:
     return get_encoding(sop) is Encoding.CATEGORICAL
 
 
-def checked_sop(item: object, what: str, place: Place | None) -> SOp:
+def check_sop(item: object, description: str, place: SourceLocation | None) -> SOp:
     """Check that an argument is a sequence operator and return it.
 
     Raises:
@@ -300,5 +304,5 @@ def checked_sop(item: object, what: str, place: Place | None) -> SOp:
     """
     if not isinstance(item, SOp):
         hint = "use rasp.Aggregate or SelectorWidth" if isinstance(item, Expression) else "use rasp.Full(value)"
-        raise usage(f"{what} must be a sequence operator, not {described(item)}", place, hint)
+        raise usage_error(f"{description} must be a sequence operator, not {describe_object(item)}", place, hint)
     return item

@@ -15,24 +15,24 @@ from typing import Any, Final, NoReturn
 from softmachine.languages.rasp.ir import Operator, Value
 from softmachine.languages.rasp.python.expression import Operators
 from softmachine.languages.rasp.python.symbolic_terms import (
-    Argument,
-    Literal,
+    ArgumentTerm,
+    LiteralTerm,
     Term,
-    choice,
-    condition,
     is_boolean,
-    literal,
-    negation,
-    operation,
+    make_choice,
+    make_literal,
+    make_operation,
+    negate,
+    truth_term,
 )
-from softmachine.languages.rasp.python.values import python_value, value_of
+from softmachine.languages.rasp.python.values import to_python, to_value
 from softmachine.languages.rasp.values import is_number
 
-MOST_FUNCTIONS: Final = 200
+MAX_COPIED_FUNCTIONS: Final = 200
 """Maximal number of copied functions; the rest of a large library stays unchanged."""
 
 
-def shadowed(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., Any]:
+def replace_builtins(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., Any]:
     """A copy of a function in which names of built-ins, such as ``int``, resolve to replacements.
 
     The replacement extends to called functions that are written in Python and referenced by name. Names that a module
@@ -48,7 +48,7 @@ def shadowed(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable
     def new(item: Any) -> Any:
         if isinstance(item, partial):
             return partial(new(item.func), *item.args, **item.keywords)
-        if not isinstance(item, FunctionType) or (len(done) >= MOST_FUNCTIONS and id(item) not in done):
+        if not isinstance(item, FunctionType) or (len(done) >= MAX_COPIED_FUNCTIONS and id(item) not in done):
             return replaced.get(id(item), item)
         if id(item) not in done:
             copy(item)
@@ -64,7 +64,7 @@ def shadowed(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable
         for cell, old in zip(closure, item.__closure__ or (), strict=True):
             if not _is_empty(old):
                 cell.cell_contents = new(old.cell_contents)
-        for name in _mentioned(item):
+        for name in _referenced_names(item):
             if name in space:
                 space[name] = new(space[name])
             elif name in names:
@@ -74,7 +74,7 @@ def shadowed(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable
     return result
 
 
-def _mentioned(function: FunctionType) -> tuple[str, ...]:
+def _referenced_names(function: FunctionType) -> tuple[str, ...]:
     """The names that a function references, including those in nested functions."""
     codes, names = [function.__code__], list[str]()
     while codes:
@@ -92,16 +92,18 @@ def _is_empty(cell: CellType) -> bool:
     return False
 
 
-MOST_CALLS: Final = 1000
+MAX_CALLS: Final = 1000
 """Maximal number of calls of a traced function; each path takes at most two."""
-MOST_DECISIONS: Final = 64
+MAX_BRANCHES: Final = 64
 """Maximal number of branches on one path."""
-LARGEST_TERM: Final = 2000
-DEEPEST_TERM: Final = 150
-WRITE: Final = "write it with + - * / // % ** comparisons, and, or, not, if, abs, min, max, round and int"
+MAX_TERM_SIZE: Final = 2000
+MAX_TERM_DEPTH: Final = 150
+SUPPORTED_OPERATIONS_HINT: Final = (
+    "write it with + - * / // % ** comparisons, and, or, not, if, abs, min, max, round and int"
+)
 
 
-class Untraceable(BaseException):
+class UntraceableError(BaseException):
     """A function applies an unsupported operation to a symbol. A BaseException, so that the function cannot catch it.
 
     Args:
@@ -109,7 +111,7 @@ class Untraceable(BaseException):
         hint: How to avoid it.
     """
 
-    def __init__(self, message: str, hint: str = WRITE) -> None:
+    def __init__(self, message: str, hint: str = SUPPORTED_OPERATIONS_HINT) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -123,7 +125,7 @@ class _Fork(BaseException):
         self.test = test
 
 
-class Symbol(Operators["Symbol"]):
+class SymbolicNumber(Operators["SymbolicNumber"]):
     """A symbolic number. Operators build terms; ``bool`` selects the path.
 
     Args:
@@ -137,88 +139,88 @@ class Symbol(Operators["Symbol"]):
         self.term = term
         self._decided = decided
 
-    def operate(self, operator: Operator, *operands: object) -> Symbol:
+    def operate(self, operator: Operator, *operands: object) -> SymbolicNumber:
         """Build the term of an operation."""
-        terms = [_term(operand) for operand in operands]
-        if operator in (Operator.EQUAL, Operator.UNEQUAL) and any(_is_no_number(term) for term in terms):
-            return Symbol(literal(operator is Operator.UNEQUAL), self._decided)
-        if operator is Operator.POWER and isinstance(terms[1], Literal) and not isinstance(terms[1].value, int):
-            raise Untraceable("takes a root of an unbounded number")
+        terms = [_to_term(operand) for operand in operands]
+        if operator in (Operator.EQUAL, Operator.UNEQUAL) and any(_is_not_a_number(term) for term in terms):
+            return SymbolicNumber(make_literal(operator is Operator.UNEQUAL), self._decided)
+        if operator is Operator.POWER and isinstance(terms[1], LiteralTerm) and not isinstance(terms[1].value, int):
+            raise UntraceableError("takes a root of an unbounded number")
         if operator in (Operator.AND, Operator.OR) and not all(map(is_boolean, terms)):
-            raise Untraceable("combines the bits of a number", "use and, or, not; or & and | between comparisons")
+            raise UntraceableError("combines the bits of a number", "use and, or, not; or & and | between comparisons")
         if operator is Operator.NOT:  # bitwise complement of a Python integer
             return -self - 1
         if operator is Operator.MULTIPLY and is_boolean(terms[0]) != is_boolean(terms[1]):
             mask, number = terms if is_boolean(terms[0]) else terms[::-1]
-            return Symbol(_limited(choice(number, mask, literal(0))), self._decided)
-        return Symbol(_limited(operation(operator, *terms)), self._decided)
+            return SymbolicNumber(_check_size(make_choice(number, mask, make_literal(0))), self._decided)
+        return SymbolicNumber(_check_size(make_operation(operator, *terms)), self._decided)
 
-    def truth(self) -> Symbol:
+    def truth(self) -> SymbolicNumber:
         """The truth value as a symbol."""
-        return Symbol(condition(self.term), self._decided)
+        return SymbolicNumber(truth_term(self.term), self._decided)
 
     def __bool__(self) -> bool:
-        test = condition(self.term)
-        if isinstance(test, Literal):
+        test = truth_term(self.term)
+        if isinstance(test, LiteralTerm):
             return bool(test.value)
-        opposite = negation(test)
+        opposite = negate(test)
         if test not in self._decided and opposite not in self._decided:
             raise _Fork(test)
         return self._decided[test] if test in self._decided else not self._decided[opposite]
 
-    def __round__(self, digits: int | None = None) -> Symbol:
+    def __round__(self, digits: int | None = None) -> SymbolicNumber:
         if not digits:
             return self.operate(Operator.ROUND, self)
         return self.operate(Operator.DIVIDE, round(self * 10**digits), 10**digits)
 
-    def __trunc__(self) -> Symbol:
+    def __trunc__(self) -> SymbolicNumber:
         return self.operate(Operator.TRUNCATE, self)
 
-    def __floor__(self) -> Symbol:
+    def __floor__(self) -> SymbolicNumber:
         return self // 1
 
-    def __ceil__(self) -> Symbol:
+    def __ceil__(self) -> SymbolicNumber:
         return -(-self // 1)
 
-    def __pos__(self) -> Symbol:
+    def __pos__(self) -> SymbolicNumber:
         return self
 
-    def __divmod__(self, other: object) -> tuple[Symbol, Symbol]:
+    def __divmod__(self, other: object) -> tuple[SymbolicNumber, SymbolicNumber]:
         return self // other, self % other
 
-    def __rdivmod__(self, other: object) -> tuple[Symbol, Symbol]:
+    def __rdivmod__(self, other: object) -> tuple[SymbolicNumber, SymbolicNumber]:
         return other // self, other % self
 
     def __hash__(self) -> NoReturn:
-        raise Untraceable("looks an unbounded number up in a set or a dict", "use a tuple, or a chain of ifs")
+        raise UntraceableError("looks an unbounded number up in a set or a dict", "use a tuple, or a chain of ifs")
 
     def __index__(self) -> NoReturn:
-        raise Untraceable("uses an unbounded number as an index, in range(), or in an int() that is not traced")
+        raise UntraceableError("uses an unbounded number as an index, in range(), or in an int() that is not traced")
 
     __int__ = __index__
 
     def __float__(self) -> NoReturn:
-        raise Untraceable("converts an unbounded number to a float, as functions of math do")
+        raise UntraceableError("converts an unbounded number to a float, as functions of math do")
 
     def __complex__(self) -> NoReturn:
-        raise Untraceable("converts an unbounded number to a complex number")
+        raise UntraceableError("converts an unbounded number to a complex number")
 
     def __str__(self) -> NoReturn:
-        raise Untraceable("converts an unbounded number to a string")
+        raise UntraceableError("converts an unbounded number to a string")
 
     def __format__(self, form: str) -> str:
         return str(self)
 
     def __iter__(self) -> NoReturn:
-        raise Untraceable("iterates over an unbounded number")
+        raise UntraceableError("iterates over an unbounded number")
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # Python itself looks up some of these
             raise AttributeError(name)
-        raise Untraceable(f"uses .{name} of an unbounded number")
+        raise UntraceableError(f"uses .{name} of an unbounded number")
 
 
-def traced(function: Callable[..., Any], arguments: Sequence[Argument | Value]) -> Term:
+def execute_symbolically(function: Callable[..., Any], arguments: Sequence[ArgumentTerm | Value]) -> Term:
     """Execute a function symbolically on symbolic and concrete arguments; returns the term of its result.
 
     The function is called once per path: at an undecided condition it is called again for both outcomes.
@@ -226,57 +228,58 @@ def traced(function: Callable[..., Any], arguments: Sequence[Argument | Value]) 
     Raises:
         Untraceable: If the result is not expressible as a term, or if the function has too many paths.
     """
-    return _Tracer(shadowed(function, BUILTINS), arguments).explored({})
+    return _Tracer(replace_builtins(function, BUILTINS), arguments).explore({})
 
 
 class _Tracer:
-    def __init__(self, function: Callable[..., Any], arguments: Sequence[Argument | Value]) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[ArgumentTerm | Value]) -> None:
         self.function = function
         self.arguments = arguments
         self.calls = 0
 
-    def explored(self, decided: Mapping[Term, bool]) -> Term:
+    def explore(self, decided: Mapping[Term, bool]) -> Term:
         """The term of the result under decided conditions."""
         self.calls += 1
-        if self.calls > MOST_CALLS or len(decided) > MOST_DECISIONS:
-            raise Untraceable(
-                f"has more than {MOST_CALLS // 2} paths, or more than {MOST_DECISIONS} branches on one path",
+        if self.calls > MAX_CALLS or len(decided) > MAX_BRANCHES:
+            raise UntraceableError(
+                f"has more than {MAX_CALLS // 2} paths, or more than {MAX_BRANCHES} branches on one path",
                 "a loop over an unbounded number does not end; use a closed form",
             )
         symbols = [
-            Symbol(item, decided) if isinstance(item, Argument) else python_value(item) for item in self.arguments
+            SymbolicNumber(item, decided) if isinstance(item, ArgumentTerm) else to_python(item)
+            for item in self.arguments
         ]
         try:
-            result = _limited(_term(self.function(*symbols)))
+            result = _check_size(_to_term(self.function(*symbols)))
         except _Fork as fork:
             test = fork.test
         else:
-            return literal(decided[result]) if result in decided else result
-        then, otherwise = (self.explored({**decided, test: answer}) for answer in (True, False))
-        return _limited(choice(then, test, otherwise))
+            return make_literal(decided[result]) if result in decided else result
+        then, otherwise = (self.explore({**decided, test: answer}) for answer in (True, False))
+        return _check_size(make_choice(then, test, otherwise))
 
 
-def _term(item: object) -> Term:
-    if isinstance(item, Symbol):
+def _to_term(item: object) -> Term:
+    if isinstance(item, SymbolicNumber):
         return item.term
     if isinstance(item, list | tuple):
-        raise Untraceable(
+        raise UntraceableError(
             f"returns a {type(item).__name__} of an unbounded number", "use one sequence operator per entry"
         )
     try:
-        return literal(value_of(item))
+        return make_literal(to_value(item))
     except ValueError as error:
-        raise Untraceable(f"returns an invalid value: {error}") from None
+        raise UntraceableError(f"returns an invalid value: {error}") from None
 
 
-def _is_no_number(term: Term) -> bool:
-    return isinstance(term, Literal) and not is_number(term.value)
+def _is_not_a_number(term: Term) -> bool:
+    return isinstance(term, LiteralTerm) and not is_number(term.value)
 
 
-def _limited(term: Term) -> Term:
-    if term.size > LARGEST_TERM or term.depth > DEEPEST_TERM:
-        raise Untraceable(
-            f"computes a term of more than {LARGEST_TERM:,} operations or more than {DEEPEST_TERM} levels of nesting"
+def _check_size(term: Term) -> Term:
+    if term.size > MAX_TERM_SIZE or term.depth > MAX_TERM_DEPTH:
+        raise UntraceableError(
+            f"computes a term of more than {MAX_TERM_SIZE:,} operations or more than {MAX_TERM_DEPTH} levels of nesting"
         )
     return term
 
@@ -285,8 +288,8 @@ class _Numbers(type):
     """Metaclass of numeric types to which symbols convert; ``isinstance`` of a symbol is undecidable."""
 
     def __instancecheck__(cls, item: object) -> bool:
-        if isinstance(item, Symbol):
-            raise Untraceable("tests the type of an unbounded number", "omit the test: the argument is a number")
+        if isinstance(item, SymbolicNumber):
+            raise UntraceableError("tests the type of an unbounded number", "omit the test: the argument is a number")
         return isinstance(item, cls.__mro__[1])
 
 
@@ -305,7 +308,7 @@ def _bool(*arguments: Any) -> Any:
 
 
 def _symbolic(arguments: tuple[Any, ...]) -> bool:
-    return len(arguments) == 1 and type(arguments[0]) is Symbol
+    return len(arguments) == 1 and type(arguments[0]) is SymbolicNumber
 
 
 BUILTINS: Final[Mapping[str, Any]] = {"int": _Int, "float": _Float, "bool": _bool}

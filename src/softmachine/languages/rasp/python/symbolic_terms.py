@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from softmachine.languages.rasp.ir import COMPARISONS, Operator, Value
-from softmachine.languages.rasp.values import Result, apply
+from softmachine.languages.rasp.values import PartialValue, apply
 
-LOGICAL: Final = (*COMPARISONS, Operator.AND, Operator.OR, Operator.NOT)
+LOGICAL_OPERATORS: Final = (*COMPARISONS, Operator.AND, Operator.OR, Operator.NOT)
 """Operations with Boolean results."""
-OPPOSITE: Final[Mapping[Operator, Operator]] = {
+NEGATED_COMPARISON: Final[Mapping[Operator, Operator]] = {
     one: other
     for pair in (
         (Operator.EQUAL, Operator.UNEQUAL),
@@ -20,12 +20,12 @@ OPPOSITE: Final[Mapping[Operator, Operator]] = {
     )
     for one, other in (pair, pair[::-1])
 }
-PARTIAL: Final = (Operator.DIVIDE, Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.POWER)
+PARTIAL_OPERATORS: Final = (Operator.DIVIDE, Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.POWER)
 """Numeric operations that may be undefined."""
 
 
 @dataclass(frozen=True)
-class Argument:
+class ArgumentTerm:
     """An argument of the function.
 
     Args:
@@ -40,7 +40,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Literal:
+class LiteralTerm:
     """A value that does not depend on the arguments.
 
     Args:
@@ -55,7 +55,7 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Operation:
+class OperationTerm:
     """An operation on terms."""
 
     operator: Operator
@@ -64,67 +64,67 @@ class Operation:
     depth: int = field(compare=False, repr=False)
 
 
-Term: TypeAlias = Argument | Literal | Operation
-TRUE: Final = Literal(True, boolean=True)
-FALSE: Final = Literal(False, boolean=True)
+Term: TypeAlias = ArgumentTerm | LiteralTerm | OperationTerm
+TRUE: Final = LiteralTerm(True, boolean=True)
+FALSE: Final = LiteralTerm(False, boolean=True)
 
 
-def literal(value: Value) -> Literal:
+def make_literal(value: Value) -> LiteralTerm:
     """Build a literal."""
-    return Literal(value, isinstance(value, bool))
+    return LiteralTerm(value, isinstance(value, bool))
 
 
-def operation(operator: Operator, *operands: Term) -> Operation:
+def make_operation(operator: Operator, *operands: Term) -> OperationTerm:
     """Build an operation on terms."""
     size, depth = sum(operand.size for operand in operands), max(operand.depth for operand in operands)
-    return Operation(operator, operands, 1 + size, 1 + depth)
+    return OperationTerm(operator, operands, 1 + size, 1 + depth)
 
 
 def is_boolean(term: Term) -> bool:
     """Whether a term is Boolean wherever it is defined."""
     match term:
-        case Operation(operator=Operator.CHOOSE, operands=(then, _, otherwise)):
+        case OperationTerm(operator=Operator.CHOOSE, operands=(then, _, otherwise)):
             return is_boolean(then) and is_boolean(otherwise)
-        case Operation():
-            return term.operator in LOGICAL
+        case OperationTerm():
+            return term.operator in LOGICAL_OPERATORS
         case _:
             return term.boolean
 
 
 def is_total(term: Term) -> bool:
     """Whether a term is defined for all numeric arguments."""
-    if not isinstance(term, Operation):
+    if not isinstance(term, OperationTerm):
         return True
     second = term.operands[-1]
-    harmless = isinstance(second, Literal) and isinstance(second.value, int) and second.value > 0
-    return (term.operator not in PARTIAL or harmless) and all(map(is_total, term.operands))
+    harmless = isinstance(second, LiteralTerm) and isinstance(second.value, int) and second.value > 0
+    return (term.operator not in PARTIAL_OPERATORS or harmless) and all(map(is_total, term.operands))
 
 
-def condition(term: Term) -> Term:
+def truth_term(term: Term) -> Term:
     """The truth value of a term; a number is true unless it is 0."""
     match term:
-        case Literal():
-            return literal(bool(term.value))
-        case Operation(operator=Operator.CHOOSE, operands=(then, test, otherwise)):
-            return choice(condition(then), test, condition(otherwise))
+        case LiteralTerm():
+            return make_literal(bool(term.value))
+        case OperationTerm(operator=Operator.CHOOSE, operands=(then, test, otherwise)):
+            return make_choice(truth_term(then), test, truth_term(otherwise))
         case _:
-            return term if is_boolean(term) else operation(Operator.UNEQUAL, term, literal(0))
+            return term if is_boolean(term) else make_operation(Operator.UNEQUAL, term, make_literal(0))
 
 
-def negation(term: Term) -> Term:
+def negate(term: Term) -> Term:
     """The negation of a condition."""
     match term:
-        case Literal():
+        case LiteralTerm():
             return FALSE if term.value else TRUE
-        case Operation(operator=Operator.NOT, operands=(inner,)):
+        case OperationTerm(operator=Operator.NOT, operands=(inner,)):
             return inner
-        case Operation() if term.operator in OPPOSITE:
-            return operation(OPPOSITE[term.operator], *term.operands)
+        case OperationTerm() if term.operator in NEGATED_COMPARISON:
+            return make_operation(NEGATED_COMPARISON[term.operator], *term.operands)
         case _:
-            return operation(Operator.NOT, term)
+            return make_operation(Operator.NOT, term)
 
 
-def choice(then: Term, test: Term, otherwise: Term) -> Term:
+def make_choice(then: Term, test: Term, otherwise: Term) -> Term:
     """``then if test else otherwise``, simplified to a logical operation, a minimum or a maximum where possible.
 
     A choice needs only the taken branch to be defined, so branches that may be undefined are not simplified.
@@ -132,60 +132,60 @@ def choice(then: Term, test: Term, otherwise: Term) -> Term:
     if then == otherwise and is_total(test):
         return then
     logical = all(is_boolean(term) and is_total(term) for term in (then, otherwise))
-    joined = (logical and _joined(then, test, otherwise)) or _extreme(then, test, otherwise)
-    return joined or operation(Operator.CHOOSE, then, test, otherwise)
+    joined = (logical and _join_choice(then, test, otherwise)) or _extremum(then, test, otherwise)
+    return joined or make_operation(Operator.CHOOSE, then, test, otherwise)
 
 
-def _joined(then: Term, test: Term, otherwise: Term) -> Term | None:
+def _join_choice(then: Term, test: Term, otherwise: Term) -> Term | None:
     """A Boolean choice as a conjunction or disjunction with the test."""
     if then == TRUE:
-        return test if otherwise == FALSE else operation(Operator.OR, test, otherwise)
+        return test if otherwise == FALSE else make_operation(Operator.OR, test, otherwise)
     if then == FALSE:
-        return negation(test) if otherwise == TRUE else operation(Operator.AND, negation(test), otherwise)
+        return negate(test) if otherwise == TRUE else make_operation(Operator.AND, negate(test), otherwise)
     if otherwise == TRUE:
-        return operation(Operator.OR, negation(test), then)
-    return operation(Operator.AND, test, then) if otherwise == FALSE else None
+        return make_operation(Operator.OR, negate(test), then)
+    return make_operation(Operator.AND, test, then) if otherwise == FALSE else None
 
 
 _SMALLER: Final = (Operator.LESS, Operator.AT_MOST)
 _LARGER: Final = (Operator.GREATER, Operator.AT_LEAST)
 
 
-def _extreme(then: Term, test: Term, otherwise: Term) -> Term | None:
+def _extremum(then: Term, test: Term, otherwise: Term) -> Term | None:
     """A choice between two compared terms as their minimum or maximum."""
-    if not isinstance(test, Operation) or test.operator not in (*_SMALLER, *_LARGER):
+    if not isinstance(test, OperationTerm) or test.operator not in (*_SMALLER, *_LARGER):
         return None
     if test.operands not in ((then, otherwise), (otherwise, then)):
         return None
     smaller = (test.operator in _SMALLER) == (test.operands == (then, otherwise))
-    return operation(Operator.MINIMUM if smaller else Operator.MAXIMUM, then, otherwise)
+    return make_operation(Operator.MINIMUM if smaller else Operator.MAXIMUM, then, otherwise)
 
 
-def computed(term: Term, arguments: Sequence[Value]) -> Result:
+def evaluate_term(term: Term, arguments: Sequence[Value]) -> PartialValue:
     """Evaluate a term."""
     match term:
-        case Argument():
+        case ArgumentTerm():
             return arguments[term.index]
-        case Literal():
+        case LiteralTerm():
             return term.value
-        case Operation():
-            return apply(term.operator, [computed(operand, arguments) for operand in term.operands])
+        case OperationTerm():
+            return apply(term.operator, [evaluate_term(operand, arguments) for operand in term.operands])
 
 
-def arguments_of(term: Term) -> frozenset[int]:
+def find_arguments(term: Term) -> frozenset[int]:
     """The indices of the arguments that a term depends on."""
     match term:
-        case Argument():
+        case ArgumentTerm():
             return frozenset({term.index})
-        case Literal():
+        case LiteralTerm():
             return frozenset()
-        case Operation():
-            return frozenset().union(*map(arguments_of, term.operands))
+        case OperationTerm():
+            return frozenset().union(*map(find_arguments, term.operands))
 
 
-def rebuilt(term: Term, change: Callable[[Term], Term | None]) -> Term:
-    """Replace subterms: ``change`` returns the replacement of a subterm, or None to descend into its operands."""
-    new = change(term)
-    if new is not None or not isinstance(term, Operation):
+def substitute(term: Term, replacement: Callable[[Term], Term | None]) -> Term:
+    """Replace subterms: ``replacement`` returns the replacement of a subterm, or None to descend into its operands."""
+    new = replacement(term)
+    if new is not None or not isinstance(term, OperationTerm):
         return new or term
-    return operation(term.operator, *(rebuilt(operand, change) for operand in term.operands))
+    return make_operation(term.operator, *(substitute(operand, replacement) for operand in term.operands))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from softmachine.studies.learn.config import Setting
+from softmachine.studies.learn.config import TrainingConfig
 from softmachine.studies.learn.experiments import depth_or_precision, softmax_turing_complete
 from softmachine.studies.learn.runs import Record
 from softmachine.support.errors import UsageError
@@ -25,20 +25,22 @@ class Experiment:
         report: Formats the results as lines of text.
     """
 
-    about: str
-    settings: Callable[[str, int | None], list[Setting]]
-    report: Callable[[Sequence[Record]], list[str]]
+    description: str
+    list_runs: Callable[[str, int | None], list[TrainingConfig]]
+    format_report: Callable[[Sequence[Record]], list[str]]
 
 
 EXPERIMENTS = {
     "softmax-turing-complete": Experiment(
-        softmax_turing_complete.ABOUT, softmax_turing_complete.settings, softmax_turing_complete.report
+        softmax_turing_complete.DESCRIPTION, softmax_turing_complete.list_runs, softmax_turing_complete.format_report
     ),
-    "depth-or-precision": Experiment(depth_or_precision.ABOUT, depth_or_precision.settings, depth_or_precision.report),
+    "depth-or-precision": Experiment(
+        depth_or_precision.DESCRIPTION, depth_or_precision.list_runs, depth_or_precision.format_report
+    ),
 }
 
 
-def experiment_named(name: str) -> Experiment:
+def find_experiment(name: str) -> Experiment:
     """Return the experiment with a name.
 
     Raises:

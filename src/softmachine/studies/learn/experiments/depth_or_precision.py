@@ -20,17 +20,18 @@ from statistics import fmean
 
 from softmachine.languages import formats
 from softmachine.languages.source import Source
-from softmachine.studies.learn.config import Schedule, Setting
-from softmachine.studies.learn.data import grid, task_for
-from softmachine.studies.learn.report import aligned, settings_of, share
+from softmachine.studies.learn.config import Schedule, TrainingConfig
+from softmachine.studies.learn.data import make_runs, make_task
+from softmachine.studies.learn.report import align_columns, format_share, read_configs
 from softmachine.studies.learn.runs import Record
 from softmachine.support.stored_names import present_theorem
-from softmachine.theorems import theorem_for
+from softmachine.theorems import find_theorem
 from softmachine.theorems.turing.ternary.codec import TernaryCodec
 from softmachine.theorems.turing.ternary.theorem import PLAIN_COST, SUMMARY_COST
 
-ABOUT = "Does depth or precision limit the length of a chain of thought? (Brösamle and Eckstein 2026)"
-GRAY = """# From Gray code to binary: every cell becomes the parity of the ones up to it. A step reads, the next writes.
+DESCRIPTION = "Does depth or precision limit the length of a chain of thought? (Brösamle and Eckstein 2026)"
+GRAY_CODE_MACHINE = """\
+# From Gray code to binary: every cell becomes the parity of the ones up to it. A step reads, the next writes.
 blank: _
 start state: even
 alphabet: [0, 1]
@@ -49,14 +50,14 @@ table:
     [0, 1]: {write: 1, R: odd}
   done:
 """
-KINDS = {"turing-ternary": "chain of thought", "turing-ternary-summary": "summarised"}
-ENOUGH = 0.9
-FEW = 20
+THEOREM_LABELS = {"turing-ternary": "chain of thought", "turing-ternary-summary": "summarised"}
+MIN_EXACT_SHARE = 0.9
+MIN_TRACES_PER_LENGTH = 20
 """Minimum number of held-out traces per length; lengths with fewer are merged, so no single trace decides."""
 
 
 @dataclass(frozen=True)
-class Scale:
+class DepthScale:
     """Size of the experiment.
 
     Args:
@@ -81,7 +82,7 @@ class Scale:
 
 
 SCALES = {
-    "small": Scale(
+    "small": DepthScale(
         {"turing-ternary": (14, 128), "turing-ternary-summary": (10, 64)},
         4_000,
         (2, 4, 6),
@@ -91,8 +92,8 @@ SCALES = {
         Schedule(steps=900, batch=16, learning_rate=5e-3),
         2,
     ),
-    "medium": Scale(
-        dict.fromkeys(KINDS, (40, 512)),
+    "medium": DepthScale(
+        dict.fromkeys(THEOREM_LABELS, (40, 512)),
         10_000,
         (2, 3, 4, 5, 6),
         ("float32", "bfloat16", "bits:5", "bits:4", "bits:3"),
@@ -101,8 +102,8 @@ SCALES = {
         Schedule(steps=4_000, batch=32, learning_rate=1e-3),
         3,
     ),
-    "paper": Scale(
-        dict.fromkeys(KINDS, (1_000, 16_384)),
+    "paper": DepthScale(
+        dict.fromkeys(THEOREM_LABELS, (1_000, 16_384)),
         100_000,
         (4, 5, 6, 7, 8),
         ("float32", "bfloat16"),
@@ -114,18 +115,18 @@ SCALES = {
 }
 
 
-def machine() -> Source:
+def parse_machine() -> Source:
     """Return the Turing machine whose traces are learned."""
-    return formats.parse(GRAY, format="turingmachine.io", name="gray-to-binary")
+    return formats.parse(GRAY_CODE_MACHINE, format="turingmachine.io", name="gray-to-binary")
 
 
-def settings(scale: str, seeds: int | None = None) -> list[Setting]:
+def list_runs(scale: str, seeds: int | None = None) -> list[TrainingConfig]:
     """Return the runs of a scale."""
     chosen = SCALES[scale]
     found = []
     for theorem, (length, context) in chosen.sizes.items():
-        task = task_for(
-            machine(),
+        task = make_task(
+            parse_machine(),
             train=length,
             tests=(),
             theorem=theorem,
@@ -133,7 +134,7 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
             words=chosen.words,
             seed=2026,
         )
-        found += grid(
+        found += make_runs(
             task,
             chosen.schedule,
             positions=("absolute",),
@@ -146,51 +147,54 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
     return found
 
 
-def lengths(record: Record) -> dict[int, tuple[int, int]]:
+def count_by_length(record: Record) -> dict[int, tuple[int, int]]:
     """Return for each trace length the number of traces (at least 20 if possible) and of exact ones."""
     found: list[tuple[int, int, int]] = []
     for end, (count, right) in record["measures"]["test0"]["by_tokens"].items():
-        if found and found[-1][1] < FEW:
+        if found and found[-1][1] < MIN_TRACES_PER_LENGTH:
             _, earlier, good = found.pop()
             found.append((int(end), earlier + count, good + right))
         else:
             found.append((int(end), count, right))
-    if len(found) > 1 and found[-1][1] < FEW:
+    if len(found) > 1 and found[-1][1] < MIN_TRACES_PER_LENGTH:
         (_, count, right), (end, more, good) = found[-2:]
         found[-2:] = [(end, count + more, right + good)]
     return {end: (count, right) for end, count, right in found}
 
 
-def longest(record: Record) -> int:
+def max_exact_length(record: Record) -> int:
     """Return the longest length, in tokens, at which at least 90 % of traces are exact; 0 if there is none."""
-    return max((tokens for tokens, (count, right) in lengths(record).items() if right >= ENOUGH * count), default=0)
+    return max(
+        (tokens for tokens, (count, right) in count_by_length(record).items() if right >= MIN_EXACT_SHARE * count),
+        default=0,
+    )
 
 
-def report(records: Sequence[Record]) -> list[str]:
+def format_report(records: Sequence[Record]) -> list[str]:
     """Format for every depth and precision the longest length at which 90 % of traces are exact."""
     lines: list[str] = []
-    for theorem, kind in KINDS.items():
+    for theorem, kind in THEOREM_LABELS.items():
         own = [
             each
-            for each, one in zip(records, settings_of(records), strict=True)
+            for each, one in zip(records, read_configs(records), strict=True)
             if present_theorem(one.task.theorem) == theorem
         ]
         if not own:
             continue
-        task = settings_of(own)[0].task
-        counts = ", ".join(f"{count} up to {tokens}" for tokens, (count, _) in lengths(own[0]).items())
+        task = read_configs(own)[0].task
+        counts = ", ".join(f"{count} up to {tokens}" for tokens, (count, _) in count_by_length(own[0]).items())
         lines += [
             f"{kind} ({theorem}) of {task.name!r}, words up to {task.train}, contexts up to {own[0]['context']}",
             f"  {own[0]['data']['train']['words']:,} words to train on; held-out traces by length in tokens: {counts}",
-            *(f"  {line}" for line in _table(own).splitlines()),
-            f"  the construction: {_formula(theorem, task.context or 0)}",
+            *(f"  {line}" for line in _format_table(own).splitlines()),
+            f"  the construction: {_format_depth(theorem, task.context or 0)}",
             "",
         ]
-    return [*lines, *_caveats(records)]
+    return [*lines, *_format_caveats(records)]
 
 
-def _caveats(records: Sequence[Record]) -> list[str]:
-    first = settings_of(records)[0]
+def _format_caveats(records: Sequence[Record]) -> list[str]:
+    first = read_configs(records)[0]
     seeds = ", ".join(sorted({str(each["setting"]["seed"]) for each in records}))
     cells = (
         "Each cell: the longest length (in tokens, of those above) at which at least 90 % of held-out traces are "
@@ -210,34 +214,34 @@ def _caveats(records: Sequence[Record]) -> list[str]:
     return [cells, emulated, ours, theirs]
 
 
-def _table(records: Sequence[Record]) -> str:
+def _format_table(records: Sequence[Record]) -> str:
     groups: dict[tuple[int, str], list[Record]] = {}
-    for record, setting in zip(records, settings_of(records), strict=True):
+    for record, setting in zip(records, read_configs(records), strict=True):
         groups.setdefault((setting.shape.layers, setting.shape.precision), []).append(record)
     precisions = list(dict.fromkeys(precision for _, precision in groups))
     rows = [
-        [str(depth), *(_cell(groups.get((depth, precision), [])) for precision in precisions)]
+        [str(depth), *(_format_cell(groups.get((depth, precision), [])) for precision in precisions)]
         for depth in sorted({depth for depth, _ in groups})
     ]
-    return aligned([["layers", *precisions], *rows])
+    return align_columns([["layers", *precisions], *rows])
 
 
-def _cell(group: Sequence[Record]) -> str:
+def _format_cell(group: Sequence[Record]) -> str:
     if not group:
         return "–"
-    lengths = [longest(each) for each in group]
+    lengths = [max_exact_length(each) for each in group]
     low, high = min(lengths), max(lengths)
     mean = f"{fmean(lengths):.0f}" + ("" if low == high else f" ({low}–{high})")
-    return f"{mean}, {share([each['measures']['test0']['exact'] for each in group])} %"
+    return f"{mean}, {format_share([each['measures']['test0']['exact'] for each in group])} %"
 
 
-def _formula(theorem: str, context: int) -> str:
+def _format_depth(theorem: str, context: int) -> str:
     """Format the depth of the compiled model."""
-    source = machine()
-    codec = theorem_for(source, theorem).codec_for(source, context)
+    source = parse_machine()
+    codec = find_theorem(source, theorem).build_codec(source, context)
     assert isinstance(codec, TernaryCodec)
-    cost = SUMMARY_COST if codec.summarises else PLAIN_COST
-    layers, softmax = cost.of("layers", codec), cost.of("layers with softmax", codec)
+    cost = SUMMARY_COST if codec.writes_summaries else PLAIN_COST
+    layers, softmax = cost.evaluate("layers", codec), cost.evaluate("layers with softmax", codec)
     return (
         f"{layers} layers for contexts up to 2^{codec.bits} tokens, {softmax} with softmax in low precision; "
         "layers grow with the logarithm of the context, bits do not"

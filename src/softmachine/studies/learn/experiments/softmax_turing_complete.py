@@ -17,18 +17,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from softmachine.languages.counter import parse
-from softmachine.languages.crasp.from_turing_relative import relative_program
+from softmachine.languages.crasp.from_turing_relative import build_relative_program
 from softmachine.languages.source import Source
-from softmachine.studies.learn.config import Schedule, Setting
-from softmachine.studies.learn.data import grid, task_for
-from softmachine.studies.learn.report import aligned, ends, measured, named, settings_of
+from softmachine.studies.learn.config import Schedule, TrainingConfig
+from softmachine.studies.learn.data import make_runs, make_task
+from softmachine.studies.learn.report import align_columns, format_ending, format_metric, group_and_name, read_configs
 from softmachine.studies.learn.runs import Record
-from softmachine.support.text import many
+from softmachine.support.text import pluralize
 from softmachine.theorems.read_source import read_source
 
-ABOUT = "Which position encoding generalises to longer words in unary and binary number theory? (ICLR 2026)"
+DESCRIPTION = "Which position encoding generalises to longer words in unary and binary number theory? (ICLR 2026)"
 
-THEIRS = {
+PAPER_UNARY_RESULTS = {
     "prime-counter": (100.0, 100.0),
     "exponential-counter": (99.95, 99.96),
     "division-counter": (99.90, 99.99),
@@ -36,9 +36,10 @@ THEIRS = {
     "multiplication-counter": (99.99, 99.98),
 }
 """Unary, without positions: test0 and test2 of the paper, in %, trained on lengths up to 100, test2 from 201 to 300."""
-THEIR_BINARY = "binary with R 100 % on test0 and test2, without 64–95 % and 0 %"
-BINARY = ("ends-in-b-relative", "last-but-one-b")
-LAST_BUT_ONE = """# The last letter but one is b: the number a is 1 0 w 1 in binary, so that its third digit from the
+PAPER_BINARY_RESULTS = "binary with R 100 % on test0 and test2, without 64–95 % and 0 %"
+BINARY_TASKS = ("ends-in-b-relative", "last-but-one-b")
+LAST_BUT_ONE_MACHINE = """\
+# The last letter but one is b: the number a is 1 0 w 1 in binary, so that its third digit from the
 # right is 0; below 16 the word has fewer than two letters.
 input a b
 start small
@@ -55,7 +56,7 @@ digits: else -> no
 
 
 @dataclass(frozen=True)
-class Scale:
+class NumberTheoryScale:
     """Size of the experiment.
 
     Args:
@@ -86,8 +87,8 @@ class Scale:
 _ALL = ("none", "rope", "alibi", "absolute", "sinusoidal")
 _RELATIVE = ("none", "none+log", "relative", "relative+log")
 SCALES = {
-    "small": Scale(
-        dict.fromkeys(THEIRS, 30) | {"prime-counter": 20},
+    "small": NumberTheoryScale(
+        dict.fromkeys(PAPER_UNARY_RESULTS, 30) | {"prime-counter": 20},
         5,
         ("none", "rope"),
         ("none", "relative", "relative+log"),
@@ -98,8 +99,8 @@ SCALES = {
         1,
         10_000,
     ),
-    "medium": Scale(
-        dict.fromkeys(THEIRS, 50) | {"prime-counter": 30},
+    "medium": NumberTheoryScale(
+        dict.fromkeys(PAPER_UNARY_RESULTS, 50) | {"prime-counter": 30},
         5,
         _ALL,
         _RELATIVE,
@@ -109,8 +110,8 @@ SCALES = {
         Schedule(steps=6_000, learning_rate=1e-3),
         3,
     ),
-    "paper": Scale(
-        dict.fromkeys(THEIRS, 100),
+    "paper": NumberTheoryScale(
+        dict.fromkeys(PAPER_UNARY_RESULTS, 100),
         7,
         _ALL,
         _RELATIVE,
@@ -121,29 +122,29 @@ SCALES = {
         5,
     ),
 }
-FEW_WORDS = {"prime-counter": 8, **dict.fromkeys(BINARY, 8)}
+BATCH_SIZES = {"prime-counter": 8, **dict.fromkeys(BINARY_TASKS, 8)}
 """Batch sizes of the tasks with long traces."""
 
 
-def source_named(name: str) -> Source:
+def find_source(name: str) -> Source:
     """Return a source of the zoo, or the one defined in this module."""
-    if name == BINARY[1]:
-        return relative_program(parse(LAST_BUT_ONE, name=name), name=name)
+    if name == BINARY_TASKS[1]:
+        return build_relative_program(parse(LAST_BUT_ONE_MACHINE, name=name), name=name)
     return read_source(name)
 
 
-def settings(scale: str, seeds: int | None = None) -> list[Setting]:
+def list_runs(scale: str, seeds: int | None = None) -> list[TrainingConfig]:
     """Return the runs of a scale."""
     chosen = SCALES[scale]
-    found: list[Setting] = []
-    for name in (*THEIRS, *BINARY):
-        unary = name in THEIRS
+    found: list[TrainingConfig] = []
+    for name in (*PAPER_UNARY_RESULTS, *BINARY_TASKS):
+        unary = name in PAPER_UNARY_RESULTS
         length = chosen.lengths[name] if unary else chosen.binary
         tests = (2 * length, 3 * length) if unary else (length + 1, length + 2)
-        task = task_for(source_named(name), train=length, tests=tests, seed=2026, max_steps=chosen.max_steps)
-        found += grid(
+        task = make_task(find_source(name), train=length, tests=tests, seed=2026, max_steps=chosen.max_steps)
+        found += make_runs(
             task,
-            replace(chosen.schedule, batch=FEW_WORDS.get(name, chosen.schedule.batch)),
+            replace(chosen.schedule, batch=BATCH_SIZES.get(name, chosen.schedule.batch)),
             positions=chosen.positions if unary else chosen.binary_positions,
             layers=(chosen.layers,),
             seeds=range(seeds or chosen.seeds),
@@ -153,23 +154,23 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
     return found
 
 
-def report(records: Sequence[Record]) -> list[str]:
+def format_report(records: Sequence[Record]) -> list[str]:
     """Format our results next to those of the paper, by task."""
     rows = [["task", "positions", "test0", "long", "test1", "long", "test2", "long", "theirs 0", "theirs 2"]]
     lines: list[str] = []
-    for name in dict.fromkeys(one.task.name for one in settings_of(records)):
+    for name in dict.fromkeys(one.task.name for one in read_configs(records)):
         own = [each for each in records if each["setting"]["task"]["name"] == name]
-        for label, group in named(own):
-            cells = [measured(group, f"test{k}", key) for k in range(3) for key in ("exact", "exact_long")]
-            theirs = THEIRS.get(name) if label == "none" else None
+        for label, group in group_and_name(own):
+            cells = [format_metric(group, f"test{k}", key) for k in range(3) for key in ("exact", "exact_long")]
+            theirs = PAPER_UNARY_RESULTS.get(name) if label == "none" else None
             shown = [f"{value:g}" for value in theirs] if theirs else ["–", "–"]
             rows.append([name, label, *cells, *shown])
-        lines += _facts(name, own)
-    return [aligned(rows), "", *lines, "", *_caveats(records)]
+        lines += _format_facts(name, own)
+    return [align_columns(rows), "", *lines, "", *_format_caveats(records)]
 
 
-def _facts(name: str, records: Sequence[Record]) -> list[str]:
-    task = settings_of(records)[0].task
+def _format_facts(name: str, records: Sequence[Record]) -> list[str]:
+    task = read_configs(records)[0].task
     bins = records[0]["measures"]
     counts = "; ".join(
         f"{bin_} {lengths[0]}–{lengths[-1]}: {bins[bin_]['words']} words, {bins[bin_]['accepted']} accepted, "
@@ -178,22 +179,22 @@ def _facts(name: str, records: Sequence[Record]) -> list[str]:
     )
     return [
         f"{name}: trained on {records[0]['data']['train']['words']} words; {counts}",
-        *(f"  {label}: {ends(group)}" for label, group in named(records)),
+        *(f"  {label}: {format_ending(group)}" for label, group in group_and_name(records)),
     ]
 
 
-def _caveats(records: Sequence[Record]) -> list[str]:
-    first = settings_of(records)[0]
+def _format_caveats(records: Sequence[Record]) -> list[str]:
+    first = read_configs(records)[0]
     cells = (
         "Shares of words whose whole trace is exact, in %; long: among traces of over 10 tokens. Mean and range over "
-        f"{many(len({each['setting']['seed'] for each in records}), 'seed')}. Baseline: always the most frequent "
+        f"{pluralize(len({each['setting']['seed'] for each in records}), 'seed')}. Baseline: always the most frequent "
         "trace of the training split."
     )
     sizes = (
         f"Ours: {first.shape.layers} layers, width {first.shape.width}, {first.shape.heads} heads, "
         f"{first.schedule.steps:,} steps, data seed {first.task.seed}. "
         "Theirs (unary, no positions): lengths up to 100, test2 from 201 to 300, up to 30,000 steps; "
-        f"{THEIR_BINARY}."
+        f"{PAPER_BINARY_RESULTS}."
     )
     unknown = (
         "The paper states neither layers, width, learning rate, data, traces, loss, measure nor seeds; what length "

@@ -29,102 +29,117 @@ from fractions import Fraction
 from functools import partial
 
 from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
-from softmachine.ir.gadgets.binary_addresses import UNIT, avoiding, by_bits, fetched, matching, settled, unit_scale
-from softmachine.ir.gadgets.position_tables import address_width, binary_address, flag, unit_address
+from softmachine.ir.gadgets.binary_addresses import (
+    BIT_SCALE,
+    address_scores,
+    address_weighting,
+    fetch_by_scores,
+    find_unit_vector_scale,
+    penalty_scores,
+    round_to_bit,
+)
+from softmachine.ir.gadgets.position_tables import (
+    address_width,
+    binary_address_features,
+    position_flag,
+    unit_vector_features,
+)
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT
 from softmachine.languages.circuit import Circuit, GateKind
-from softmachine.theorems.circuits.circuit.codec import Addresses, CircuitCodec, Layout, Slot
-from softmachine.theorems.cost import Cost, ceil_log2, largest, let, parameter
-from softmachine.theorems.shared.recogniser_codec import PAD
-from softmachine.theorems.theorem import Guide, Needs, Theorem
+from softmachine.theorems.circuits.circuit.codec import AddressEncoding, CircuitCodec, CircuitLayout, PositionContent
+from softmachine.theorems.cost import Cost, ceil_log2, define, largest, parameter
+from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 from softmachine.transformer import features
-from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
-from softmachine.transformer.head_view import Sight
-from softmachine.transformer.table_features import NO_ADDRESS, Table
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax_weighting
+from softmachine.transformer.head_view import HeadView
+from softmachine.transformer.table_features import NO_ADDRESS, TableFeature
 
-_WIRING = Guide(
+_WIRING_STEP = TourStep(
     "What is at this position?",
     "Every input, every gate and every argument of a gate has its own position. Position features encode the wiring: "
     "the own address, the address of the source of an argument, the address of its gate.",
     ("own address", "source", "target", "is gate", "is argument"),
 )
-_LOOP = Guide(
+_ITERATION_STEP = TourStep(
     "Iterate",
     "All gates are evaluated in every iteration; those of level l are correct after iteration l, so that no control "
     "signal is needed. The number of iterations is the depth of the circuit.",
     ("layers of gates",),
 )
-BINARY = (
-    _WIRING,
-    Guide(
+BINARY_TOUR = (
+    _WIRING_STEP,
+    TourStep(
         "What does the wire hold?",
         "An argument fetches the bit of its wire. Addresses are signed bits: the score is 0 if all agree, and each "
         "bit that differs lowers it by 4 (Lemma B.3 of Svete et al. 2026).",
         ("wire", "argument"),
     ),
-    Guide(
+    TourStep(
         "Which argument determines the gate?",
         "A 0 determines AND, a 1 determines OR: an argument that determines the gate has the best score, and the head "
         "retrieves the gate's value itself (Theorem 4.1 of Svete et al. 2026; their Lemma B.6 uses an average).",
         ("decides", "AND or OR", "not NOT"),
     ),
-    _LOOP,
+    _ITERATION_STEP,
 )
-UNIT_VECTORS = (
-    replace(_WIRING, shows=("input's address", "gate's address", "source", "argument's gate", "is argument")),
-    Guide(
+UNIT_VECTOR_TOUR = (
+    replace(_WIRING_STEP, highlights=("input's address", "gate's address", "source", "argument's gate", "is argument")),
+    TourStep(
         "What does the wire hold?",
         "An argument fetches the bit of its wire. Addresses are unit vectors, so that equal ones have the largest "
         "product (Lemma B.5 of Svete et al. 2026).",
         ("wire", "argument"),
     ),
-    Guide(
+    TourStep(
         "Are there enough ones?",
         "A gate retrieves the fraction of its K arguments that are 1, and compares it with (θ - 1/2)/K, a feature of "
         "its position (Lemma 4.1 of Svete et al. 2026).",
         ("share of ones", "threshold", "enough"),
     ),
-    _LOOP,
+    _ITERATION_STEP,
 )
 
 
-def tell(codec: CircuitCodec, sight: Sight) -> str | None:
+def explain_head(codec: CircuitCodec, view: HeadView) -> str | None:
     """Explain an observation of a head; None at positions whose result is not used."""
-    here = codec.layout.places[sight.position]
-    if here.gate is None or not sight.chosen or (sight.name == "wire" and not here.is_argument):
+    here = codec.layout.contents[view.position]
+    if here.gate is None or not view.chosen or (view.name == "wire" and not here.is_argument):
         return None
-    if sight.name == "wire":
-        return f"an argument of {_gate(here)} is {_wire(codec, here.source)}, at position {sight.chosen[0]:,}"
+    if view.name == "wire":
+        wire = _describe_wire(codec, here.source)
+        return f"an argument of {_describe_gate(here)} is {wire}, at position {view.chosen[0]:,}"
     if here.is_argument:
         return None
-    if sight.name == "decides" and len(sight.chosen) > 1:
-        return f"{len(sight.chosen):,} arguments of {_gate(here)} decide alike"
-    if sight.name == "decides":
-        there = codec.layout.places[sight.chosen[0]]
-        return f"{_gate(here)} is decided by its argument {_wire(codec, there.source)}, at position {sight.chosen[0]:,}"
-    return f"{_gate(here)} takes the mean of its {len(sight.chosen):,} arguments"
+    if view.name == "decides" and len(view.chosen) > 1:
+        return f"{len(view.chosen):,} arguments of {_describe_gate(here)} decide alike"
+    if view.name == "decides":
+        there = codec.layout.contents[view.chosen[0]]
+        wire = _describe_wire(codec, there.source)
+        return f"{_describe_gate(here)} is decided by its argument {wire}, at position {view.chosen[0]:,}"
+    return f"{_describe_gate(here)} takes the mean of its {len(view.chosen):,} arguments"
 
 
-def _gate(slot: Slot) -> str:
+def _describe_gate(slot: PositionContent) -> str:
     return f"gate {slot.gate.name} ({slot.gate.kind})" if slot.gate else "an input"
 
 
-def _wire(codec: CircuitCodec, address: int) -> str:
+def _describe_wire(codec: CircuitCodec, address: int) -> str:
     return f"wire {codec.layout.circuit.wires[address]}"
 
 
-TOKENS = ("0", "1", PAD)
+TOKENS = ("0", "1", PAD_TOKEN)
 
 
-def turn_of_gates(
+def evaluate_gates_once(
     value: Signal,
     *,
-    given: Signal,
-    wire: tuple[Signal, Signal],
+    initial: Signal,
+    addresses: tuple[Signal, Signal],
     own_arguments: tuple[tuple[Signal, Signal], ...],
     is_argument: Signal,
-    is_plain: Signal,
+    is_and_or: Signal,
     is_not: Signal,
     wants_one: Signal,
     wants_zero: Signal,
@@ -132,55 +147,55 @@ def turn_of_gates(
 ) -> Signal:
     """One iteration: the values of the wires after AND, OR (plain) and NOT gates are evaluated once more.
 
-    The query-key pair ``wire`` addresses the wire of an argument, those of ``own_arguments`` the arguments of a gate. A
-    gate is determined by an argument that is 1, if it ``wants_one``, or 0, if it ``wants_zero``.
+    The query-key pair ``addresses`` addresses the wire of an argument, those of ``own_arguments`` the arguments of a
+    gate. A gate is determined by an argument that is 1, if it ``wants_one``, or 0, if it ``wants_zero``.
     """
     # Step 2. An argument fetches the bit of its wire.
-    argument = settled("argument", fetched("wire", [wire], value, weighting), is_argument)
+    argument = round_to_bit("argument", fetch_by_scores("wire", [addresses], value, weighting), is_argument)
     # Step 3. A gate attends to an argument that determines it, and takes its bit.
-    decisive = (UNIT * wants_one, argument - 1), (UNIT * wants_zero, -argument)
-    decides = fetched("decides", [*own_arguments, *decisive], argument, weighting)
-    plain, same = settled("AND or OR", decides, is_plain), settled("not NOT", decides, is_not)
-    return (given + plain + is_not - same).known(BIT)
+    decisive = (BIT_SCALE * wants_one, argument - 1), (BIT_SCALE * wants_zero, -argument)
+    decides = fetch_by_scores("decides", [*own_arguments, *decisive], argument, weighting)
+    plain, same = round_to_bit("AND or OR", decides, is_and_or), round_to_bit("not NOT", decides, is_not)
+    return (initial + plain + is_not - same).with_range(BIT)
 
 
-def binary_signals(layout: Layout, *, soft: bool) -> Program:
+def binary_signals(layout: CircuitLayout, *, soft: bool) -> Program:
     """Build a transformer that outputs the value of every wire at its position; gates are AND, OR and NOT."""
     # Step 1. The wiring as position features.
     width = address_width(len(layout.circuit.wires))
-    own = binary_address("own address", width, layout.table(lambda place: place.own))
-    source = binary_address("source", width, layout.table(lambda place: place.source))
-    target = binary_address("target", width, layout.table(lambda place: place.target))
-    is_gate = flag("is gate", layout.table(lambda place: int(place.is_gate)))
+    own = binary_address_features("own address", width, layout.table(lambda place: place.own_address))
+    source = binary_address_features("source", width, layout.table(lambda place: place.source))
+    target = binary_address_features("target", width, layout.table(lambda place: place.target))
+    is_gate = position_flag("is gate", layout.table(lambda place: int(place.is_gate)))
     turn = partial(
-        turn_of_gates,
-        given=_given(layout),
-        wire=matching(source, own),
-        own_arguments=(matching(target, target), avoiding(is_gate)),
+        evaluate_gates_once,
+        initial=_initial_values(layout),
+        addresses=address_scores(source, own),
+        own_arguments=(address_scores(target, target), penalty_scores(is_gate)),
         is_argument=_is_argument(layout),
-        is_plain=flag("is AND or OR", layout.gates(GateKind.AND, GateKind.OR)),
-        is_not=flag("is NOT", layout.gates(GateKind.NOT)),
-        wants_one=flag("of OR", layout.parts(GateKind.OR)),
-        wants_zero=flag("of AND or NOT", layout.parts(GateKind.AND, GateKind.NOT)),
-        weighting=by_bits(soft, len(layout.places)),
+        is_and_or=position_flag("is AND or OR", layout.gates(GateKind.AND, GateKind.OR)),
+        is_not=position_flag("is NOT", layout.gates(GateKind.NOT)),
+        wants_one=position_flag("of OR", layout.gates_and_arguments(GateKind.OR)),
+        wants_zero=position_flag("of AND or NOT", layout.gates_and_arguments(GateKind.AND, GateKind.NOT)),
+        weighting=address_weighting(soft, len(layout.contents)),
     )
-    return _evaluated(layout, turn)
+    return _iterate(layout, turn)
 
 
-def unit_signals(layout: Layout, *, soft: bool) -> Program:
+def unit_signals(layout: CircuitLayout, *, soft: bool) -> Program:
     """Build a transformer that outputs the value of every wire at its position; gates are AND, OR, NOT and THR."""
-    numbers = unit_scale(len(layout.circuit.wires), len(layout.places), soft)
-    weighting = softmax(1) if soft else AVERAGE_HARD
+    numbers = find_unit_vector_scale(len(layout.circuit.wires), len(layout.contents), soft)
+    weighting = softmax_weighting(1) if soft else AVERAGE_HARD
 
-    def address(name: str, entry: Callable[[Slot], int]) -> Signal:
-        return unit_address(name, numbers.bits, layout.table(entry))
+    def address(name: str, entry: Callable[[PositionContent], int]) -> Signal:
+        return unit_vector_features(name, numbers.bits, layout.table(entry))
 
     # Step 1. The wiring as position features.
-    of_input = address("input's address", lambda place: NO_ADDRESS if place.gate else place.own)
-    of_gate = address("gate's address", lambda place: place.own if place.gate else NO_ADDRESS)
+    of_input = address("input's address", lambda place: NO_ADDRESS if place.gate else place.own_address)
+    of_gate = address("gate's address", lambda place: place.own_address if place.gate else NO_ADDRESS)
     source = address("source", lambda place: place.source)
     of_argument = address("argument's gate", lambda place: place.target if place.is_argument else NO_ADDRESS)
-    is_argument, is_not = _is_argument(layout), flag("is NOT", layout.gates(GateKind.NOT))
+    is_argument, is_not = _is_argument(layout), position_flag("is NOT", layout.gates(GateKind.NOT))
     steepness = 1 << features.ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
 
     def found(name: str, address: Signal, held: Signal, value: Signal) -> Signal:
@@ -190,51 +205,51 @@ def unit_signals(layout: Layout, *, soft: bool) -> Program:
     def above(name: str, share: Signal, limit: Signal) -> Signal:
         rise = steepness * (share - limit)  # at most -2 or at least 2, so that an error of 1 has no effect
         decided = relu(f"{name}: rises", rise) - relu(f"{name}: is 1", rise - 1)
-        return named(name, decided.known(BIT), restores=Fraction(1, 4) * rise)
+        return named(name, decided.with_range(BIT), restores=Fraction(1, 4) * rise)
 
     def turn(value: Signal) -> Signal:
         # Step 2. An argument fetches the bit of its wire.
-        argument = settled("argument", found("wire", source, of_input + of_gate, value), is_argument)
+        argument = round_to_bit("argument", found("wire", source, of_input + of_gate, value), is_argument)
         # Step 3. A gate compares the fraction of its arguments that are 1 with its threshold.
         share = found("share of ones", of_input + of_gate + of_argument, of_input + of_argument, argument)
-        plain = above("enough", share, _limit(layout, "threshold", negated=False))
-        same = above("not NOT", share, _limit(layout, "half at NOT", negated=True))
-        return (_given(layout) + plain + is_not - same).known(BIT)
+        plain = above("enough", share, _threshold_feature(layout, "threshold", negated=False))
+        same = above("not NOT", share, _threshold_feature(layout, "half at NOT", negated=True))
+        return (_initial_values(layout) + plain + is_not - same).with_range(BIT)
 
-    return _evaluated(layout, turn)
-
-
-def _is_argument(layout: Layout) -> Signal:
-    return flag("is argument", layout.table(lambda place: int(place.is_argument)))
+    return _iterate(layout, turn)
 
 
-def _limit(layout: Layout, name: str, *, negated: bool) -> Signal:
+def _is_argument(layout: CircuitLayout) -> Signal:
+    return position_flag("is argument", layout.table(lambda place: int(place.is_argument)))
+
+
+def _threshold_feature(layout: CircuitLayout, name: str, *, negated: bool) -> Signal:
     """(θ - 1/2)/K at NOT gates, or at all other gates; elsewhere 2, more than any fraction."""
 
-    def ratio(place: Slot) -> Fraction:
+    def ratio(place: PositionContent) -> Fraction:
         gate = place.gate
         if gate is None or not place.is_gate or not gate.inputs or (gate.kind is GateKind.NOT) is not negated:
             return Fraction(2)
         needed = {GateKind.OR: 1, GateKind.NOT: 1, GateKind.AND: len(gate.inputs)}
-        return Fraction(2 * needed.get(gate.kind, gate.at_least) - 1, 2 * len(gate.inputs))
+        return Fraction(2 * needed.get(gate.kind, gate.effective_threshold) - 1, 2 * len(gate.inputs))
 
-    return position(Table(name, tuple(map(ratio, layout.places))))
+    return position(TableFeature(name, tuple(map(ratio, layout.contents))))
 
 
-def _given(layout: Layout) -> Signal:
+def _initial_values(layout: CircuitLayout) -> Signal:
     """The initial values of the wires: inputs and constants."""
-    bit = token("bit", {"1": (1,), "0": (0,), PAD: (0,)})
+    bit = token("bit", {"1": (1,), "0": (0,), PAD_TOKEN: (0,)})
     if not any(ones := layout.gates(GateKind.ONE)):
         return bit
-    return (bit + flag("is ONE", ones)).known(BIT)
+    return (bit + position_flag("is ONE", ones)).with_range(BIT)
 
 
-def _evaluated(layout: Layout, turn: Callable[[Signal], Signal]) -> Program:
+def _iterate(layout: CircuitLayout, turn: Callable[[Signal], Signal]) -> Program:
     # Step 4. As many iterations as the circuit is deep.
-    value = named("value", _given(layout))
+    value = named("value", _initial_values(layout))
     if layout.circuit.depth:
-        value = loop("layers of gates", times=layout.circuit.depth, carry=value, body=turn)
-    return recogniser(layout.circuit.name, TOKENS, value, positions=len(layout.places))
+        value = loop("layers of gates", iterations=layout.circuit.depth, initial=value, body=turn)
+    return recogniser(layout.circuit.name, TOKENS, value, positions=len(layout.contents))
 
 
 _WIRES = parameter("W", "wires", lambda codec: len(codec.layout.circuit.wires))
@@ -250,15 +265,15 @@ THEOREMS = (
         "circuit-and-or-not",
         "Circuits of AND, OR and NOT, two attention layers per layer of gates, constant precision",
         "Revisiting Padded Transformer Expressivity, Theorem 4.1",
-        Needs(
+        Requirements(
             "the wiring as position features, ⌈log₂ wires⌉ bits per address",
             scale="O(log positions)",
-            also="padding; any F_b with b ≥ 2",
+            remark="padding; any F_b with b ≥ 2",
         ),
-        Cost(_COST, {"heads": 2, "width": 3 * let("p", largest(2, ceil_log2(_WIRES))) + 11 + _ONES, "precision": 2}),
+        Cost(_COST, {"heads": 2, "width": 3 * define("p", largest(2, ceil_log2(_WIRES))) + 11 + _ONES, "precision": 2}),
         Circuit,
         ("hard", "soft"),
-        codec=lambda circuit, _: CircuitCodec(circuit, Addresses.BINARY),
+        codec=lambda circuit, _: CircuitCodec(circuit, AddressEncoding.BINARY),
         signals=lambda codec, attention: binary_signals(codec.layout, soft=attention == "soft"),
         steps=(
             "Every gate, and every argument of a gate, has its own position; its wiring is a position feature.",
@@ -266,23 +281,23 @@ THEOREMS = (
             "A gate attends to an argument that determines it: a 0 for AND, a 1 for OR.",
             "Both layers are repeated as often as the circuit is deep.",
         ),
-        guide=BINARY,
-        tells=tell,
+        tour=BINARY_TOUR,
+        explain_head=explain_head,
         rank=1,
     ),
     Theorem(
         "circuit-threshold",
         "Circuits with threshold gates, two attention layers per layer of gates, constant width",
         "Revisiting Padded Transformer Expressivity, Lemma 4.1",
-        Needs(
+        Requirements(
             "the wiring as position features, two numbers of O(log wires) bits per address",
             scale="1; the weights grow with the number of wires",
-            also="padding",
+            remark="padding",
         ),
         Cost(_COST, {"heads": 2, "width": 17 + _ONES}),
         Circuit,
         ("hard", "soft"),
-        codec=lambda circuit, _: CircuitCodec(circuit, Addresses.UNIT),
+        codec=lambda circuit, _: CircuitCodec(circuit, AddressEncoding.UNIT),
         signals=lambda codec, attention: unit_signals(codec.layout, soft=attention == "soft"),
         steps=(
             "Every gate, and every argument of a gate, has its own position; its wiring is a position feature.",
@@ -290,8 +305,8 @@ THEOREMS = (
             "A gate retrieves the fraction of its arguments that are 1, and compares it with its threshold.",
             "Both layers are repeated as often as the circuit is deep.",
         ),
-        guide=UNIT_VECTORS,
-        tells=tell,
+        tour=UNIT_VECTOR_TOUR,
+        explain_head=explain_head,
         rank=2,
     ),
 )

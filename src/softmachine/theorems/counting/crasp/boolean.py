@@ -10,21 +10,21 @@ from functools import cached_property
 from typing import TypeAlias
 
 from softmachine.ir import Signal, constant, named, norm, relu, stack, step
-from softmachine.ir.gadgets.integers import by_signs
-from softmachine.ir.ranges import BIT, SHARES, Kind
+from softmachine.ir.gadgets.integers import compare_by_signs
+from softmachine.ir.ranges import BIT, OVER_POSITIONS, ValueRange
 from softmachine.languages.linear import Relation
-from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol
-from softmachine.support.polynomial import Bound
+from softmachine.languages.temporal import And, BooleanConstant, Formula, Not, Or, Symbol
+from softmachine.support.polynomial import Polynomial
 
 HALF = Fraction(1, 2)
 STEEPNESS = 4
 """Numbers whose sign is computed are at least 1/(4(i+1)) away from 0."""
 
-Truth: TypeAlias = frozenset[str] | Signal
+TruthValue: TypeAlias = frozenset[str] | Signal
 """A truth value: the set of tokens at which it is true, if the token decides; otherwise a signal, the unit or 0."""
 
 
-class Sign(StrEnum):
+class SignUnits(StrEnum):
     """How the sign of a number becomes a truth value."""
 
     HEAVISIDE = "heaviside"
@@ -38,62 +38,62 @@ class Sign(StrEnum):
 
 
 @dataclass(frozen=True)
-class Logic:
+class TruthGadgets:
     """Makes and combines truth values. One feed-forward layer per operator, where the token does not decide.
 
     Args:
         letters: The token, one-hot.
         share: 1/(i+1).
         sign: How signs become truth values.
-        length: The maximal number of positions, for ``Sign.BOUNDED``.
+        length: The maximal number of positions, for ``SignUnits.BOUNDED``.
     """
 
-    letters: Signal
-    share: Signal
-    sign: Sign
+    symbols: Signal
+    inverse_position: Signal
+    sign: SignUnits
     length: int | None
 
     @cached_property
-    def everywhere(self) -> frozenset[str]:
+    def all_tokens(self) -> frozenset[str]:
         """All tokens."""
-        return frozenset(self.letters.labels or ())
+        return frozenset(self.symbols.labels or ())
 
     @property
-    def unit(self) -> Signal:
+    def true_value(self) -> Signal:
         """The value of true."""
-        return self.share if self.sign is Sign.RELU else constant(1)
+        return self.inverse_position if self.sign is SignUnits.RELU else constant(1)
 
-    def unit_if(self, truth: Truth, name: str) -> Signal:
+    def to_signal(self, truth: TruthValue, name: str) -> Signal:
         """A truth value as a signal: the unit where it is true, else 0."""
         if isinstance(truth, Signal):
             return truth
-        holds = self.letters.among(truth)
-        return relu(name, self.unit - (1 - holds)) if self.sign is Sign.RELU else holds
+        holds = self.symbols.sum_of_labels(truth)
+        return relu(name, self.true_value - (1 - holds)) if self.sign is SignUnits.RELU else holds
 
-    def compared(self, relation: Relation, names: tuple[str, str], above: Signal, below: Signal) -> Signal:
+    def comparison(self, relation: Relation, names: tuple[str, str], above: Signal, below: Signal) -> Signal:
         """Whether T ~ 0, from two numbers, positive iff T ≥ 0 and iff T ≤ 0, and their names."""
-        at_least, at_most = self.positive(names[0], above), self.positive(names[1], below)
-        return self.exact(by_signs(relation, at_least, at_most, self.unit))
+        at_least, at_most = self.is_positive(names[0], above), self.is_positive(names[1], below)
+        return self.mark_as_bit(compare_by_signs(relation, at_least, at_most, self.true_value))
 
-    def positive(self, name: str, number: Signal) -> Signal:
+    def is_positive(self, name: str, number: Signal) -> Signal:
         """Whether a number that is at least 1/(4(i+1)) away from 0 is positive. One or two units."""
-        if self.sign is Sign.HEAVISIDE:
+        if self.sign is SignUnits.HEAVISIDE:
             return step(name, number)
-        if self.sign is Sign.NORM:
-            return named(name, (HALF * (1 + norm(f"{name}: sign", number))).known(BIT))
+        if self.sign is SignUnits.NORM:
+            return named(name, (HALF * (1 + norm(f"{name}: sign", number))).with_range(BIT))
         slope = STEEPNESS * (self.length or 1)
         rise, beyond = (
             relu(f"{name}: above 0", slope * number),
-            relu(f"{name}: above the unit", slope * number - self.unit),
+            relu(f"{name}: above the unit", slope * number - self.true_value),
         )
-        shares = Kind(Bound.of(0), Bound.of(1), SHARES)
-        return named(name, (rise - beyond).known(shares if self.sign is Sign.RELU else BIT))
+        shares = ValueRange(Polynomial.coerce(0), Polynomial.coerce(1), OVER_POSITIONS)
+        return named(name, (rise - beyond).with_range(shares if self.sign is SignUnits.RELU else BIT))
 
-    def exact(self, signal: Signal) -> Signal:
+    def mark_as_bit(self, signal: Signal) -> Signal:
         """The signal marked as a bit, unless it is in units of 1/(i+1)."""
-        return signal if self.sign is Sign.RELU else signal.known(BIT)
+        return signal if self.sign is SignUnits.RELU else signal.with_range(BIT)
 
-    def operator(self, formula: Formula, name: str, known: Mapping[Formula, Truth]) -> Truth:
+    def operator(self, formula: Formula, name: str, known: Mapping[Formula, TruthValue]) -> TruthValue:
         """The truth value of a Boolean operator, given its operands; And and Or take one layer."""
         if isinstance(formula, And):
             return self.conjunction(name, self.conjuncts(formula, True, known))
@@ -101,7 +101,9 @@ class Logic:
             return self.negation(self.conjunction(f"not ({name})", self.conjuncts(formula, False, known)))
         return self.negation(known[formula.parts[0]])
 
-    def conjuncts(self, formula: Formula, value: bool, known: Mapping[Formula, Truth]) -> Iterator[tuple[Truth, bool]]:
+    def conjuncts(
+        self, formula: Formula, value: bool, known: Mapping[Formula, TruthValue]
+    ) -> Iterator[tuple[TruthValue, bool]]:
         """The parts, with required values, whose conjunction gives a formula a value; flattens nesting."""
         match formula:
             case Not(of):
@@ -111,16 +113,16 @@ class Logic:
             case _:
                 yield known[formula], value
 
-    def negation(self, truth: Truth) -> Truth:
+    def negation(self, truth: TruthValue) -> TruthValue:
         """Not: the unit minus the truth value."""
-        return self.unit - truth if isinstance(truth, Signal) else self.everywhere - truth
+        return self.true_value - truth if isinstance(truth, Signal) else self.all_tokens - truth
 
-    def conjunction(self, name: str, parts: Iterable[tuple[Truth, bool]]) -> Truth:
+    def conjunction(self, name: str, parts: Iterable[tuple[TruthValue, bool]]) -> TruthValue:
         """And of parts with required values: ReLU(s₁ + … + s_m - (m-1) units - [a token that excludes it])."""
-        signals, allowed, excluded = list[Signal](), self.everywhere, set[str]()
+        signals, allowed, excluded = list[Signal](), self.all_tokens, set[str]()
         for truth, value in parts:
             if isinstance(truth, Signal):
-                signals.append(truth if value else self.unit - truth)
+                signals.append(truth if value else self.true_value - truth)
             elif value:
                 allowed = allowed & truth
             else:
@@ -128,22 +130,22 @@ class Logic:
         tokens = allowed - excluded
         if not signals or not tokens:
             return tokens
-        if len(signals) == 1 and tokens == self.everywhere:
+        if len(signals) == 1 and tokens == self.all_tokens:
             return signals[0]
-        excess = stack(*signals).total - (len(signals) - 1) * self.unit
-        if tokens != self.everywhere:
-            excess = excess - (1 - self.letters.among(tokens))
-        return self.exact(relu(name, excess))
+        excess = stack(*signals).total - (len(signals) - 1) * self.true_value
+        if tokens != self.all_tokens:
+            excess = excess - (1 - self.symbols.sum_of_labels(tokens))
+        return self.mark_as_bit(relu(name, excess))
 
 
-def decided_by_token(formulas: Iterable[Formula], tokens: frozenset[str]) -> dict[Formula, Truth]:
+def token_sets(formulas: Iterable[Formula], tokens: frozenset[str]) -> dict[Formula, TruthValue]:
     """The tokens at which formulas without counts hold; formulas are given operands first."""
     where: dict[Formula, frozenset[str]] = {}
     for formula in formulas:
         match formula:
             case Symbol(symbol):
                 where[formula] = frozenset([symbol])
-            case Constant(value):
+            case BooleanConstant(value):
                 where[formula] = tokens if value else frozenset()
             case Not(of):
                 where[formula] = tokens - where[of]

@@ -7,26 +7,26 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from softmachine.languages.crasp import Evaluation, Program, generate
-from softmachine.languages.crasp.streaming_interpreter import VERDICTS, prefixes
-from softmachine.languages.run_view import Rows, Scene, Stretch
-from softmachine.support.errors import ConstructionError, OutgrownError
+from softmachine.languages.crasp import CraspProgram, Evaluation, generate
+from softmachine.languages.crasp.streaming_interpreter import VERDICTS, accept_prefixes
+from softmachine.languages.run_view import RowsPicture, RunView, TokenWindow
+from softmachine.support.errors import ConstructionError, ContextTooShortError
 from softmachine.theorems.codec import Codec, DecoderCodec, Outcome, Prompt, Word
-from softmachine.theorems.shared.recogniser_codec import START, StartedCodec, unused
+from softmachine.theorems.shared.recogniser_codec import START_TOKEN, StartTokenCodec, unused_token
 
-STUCK = "<stuck>"
-MOST_EVALUATED = 400
+STUCK_TOKEN = "<stuck>"
+MAX_PREFIXES_BY_DEFINITION = 400
 """Longer sequences are displayed without values, since the evaluator takes quadratic time."""
 T = TypeVar("T")
 
 
-def special_tokens(program: Program) -> tuple[str, str]:
+def special_tokens(program: CraspProgram) -> tuple[str, str]:
     """The token of position 0, and the one for "no rule applies"; neither is a token of the program."""
-    return unused(START, program.tokens), unused(STUCK, program.tokens)
+    return unused_token(START_TOKEN, program.tokens), unused_token(STUCK_TOKEN, program.tokens)
 
 
 @dataclass(frozen=True)
-class OfProgram(Codec[Program]):
+class CraspCodecBase(Codec[CraspProgram]):
     """Base class of the codecs of C-RASP programs.
 
     Args:
@@ -37,7 +37,7 @@ class OfProgram(Codec[Program]):
     length: int | None = None
 
     @property
-    def program(self) -> Program:
+    def program(self) -> CraspProgram:
         """The program."""
         return self.source
 
@@ -45,29 +45,29 @@ class OfProgram(Codec[Program]):
         """The start token and the word.
 
         Raises:
-            OutgrownError: If it takes more positions than the weights are built for.
+            ContextTooShortError: If it takes more positions than the weights are built for.
         """
         letters = self.program.word(word)
         if self.length is not None and len(letters) >= self.length:
-            raise OutgrownError(
+            raise ContextTooShortError(
                 f"an input of {len(letters)} symbols takes {len(letters) + 1} positions, but the weights are built for "
                 f"{self.length}",
                 context=len(letters) + 1,
             )
         return Prompt((special_tokens(self.program)[0], *letters))
 
-    def scene(self, word: Word, shown: Stretch) -> Scene:
+    def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """The tokens, with the named terms and formulas below them and the rule that applies at every position.
 
         Evaluation takes quadratic time, so that only short sequences have values.
         """
-        program, lines = self.program, self.lines
+        program, lines = self.program, self.source_lines
         defined = [entry.name for entry in program.definitions]
         names = [None, None, *defined, *[None] * (len(program.rules) + (program.accept is not None))]
-        emitted = [*shown.before, *shown.tokens[len(shown.tokens) - shown.said :]]
+        emitted = [*window.generated_before, *window.tokens[len(window.tokens) - window.generated :]]
         tokens = [*program.word(word), *(token for token in emitted if token in program.tokens)]
-        if len(tokens) > MOST_EVALUATED:
-            return Scene(lines, names=names)
+        if len(tokens) > MAX_PREFIXES_BY_DEFINITION:
+            return RunView(lines, line_names=names)
         evaluation = Evaluation(program)
         values: list[list[bool | int]] = [[] for _ in defined]
         rules: list[int | None] = []
@@ -78,24 +78,24 @@ class OfProgram(Codec[Program]):
                 row.append(evaluation.value(name, position))
             holds = (k for k, rule in enumerate(program.rules) if evaluation.holds(rule.body))
             rules.append(next(holds, None) if position >= len(program.word(word)) else None)
-        first, end = shown.first, shown.first + len(shown.tokens)
+        first, end = window.first, window.first + len(window.tokens)
         offset = 2 + len(defined)
-        rows = [(name, _stretched(row, first, end)) for name, row in zip(defined, values, strict=True)]
-        active = [None if rule is None else offset + rule for rule in _stretched(rules, first, end)]
-        return Scene(lines, active, names, Rows(first=first, word=shown.tokens, rows=rows))
+        rows = [(name, _pad_window(row, first, end)) for name, row in zip(defined, values, strict=True)]
+        active = [None if rule is None else offset + rule for rule in _pad_window(rules, first, end)]
+        return RunView(lines, active, names, RowsPicture(first=first, word=window.tokens, rows=rows))
 
 
-def _stretched(values: Sequence[T], first: int, end: int) -> list[T | None]:
+def _pad_window(values: Sequence[T], first: int, end: int) -> list[T | None]:
     """The values from position ``first`` to ``end``; None where there is none."""
     found = values[first:end]
     return [*found, *[None] * (end - first - len(found))]
 
 
 @dataclass(frozen=True)
-class CraspCodec(OfProgram, DecoderCodec[Program]):
+class CraspCodec(CraspCodecBase, DecoderCodec[CraspProgram]):
     """Codec with context "start token, word, chain of thought up to ACC or REJ"."""
 
-    def stops(self, token: str) -> bool:
+    def is_stop_token(self, token: str) -> bool:
         """Whether the token is a verdict, or the one for "no rule applies"."""
         return token in VERDICTS or token == special_tokens(self.program)[1]
 
@@ -108,32 +108,32 @@ class CraspCodec(OfProgram, DecoderCodec[Program]):
                 return
 
     @property
-    def chain(self) -> Program:
+    def chain_program(self) -> CraspProgram:
         return self.source
 
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+    def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """The result of a chain of thought; no verdict if no rule applied in the end."""
         letters = self.program.word(word)
-        verdict = VERDICTS.get(said[-1]) if len(said) else None
-        thought = said[:-1] if len(said) and self.stops(said[-1]) else said
+        verdict = VERDICTS.get(emitted[-1]) if len(emitted) else None
+        thought = emitted[:-1] if len(emitted) and self.is_stop_token(emitted[-1]) else emitted
         return CraspOutcome(
-            verdict=verdict, steps=len(thought), program=self.program, word=letters, thought=tuple(thought)
+            verdict=verdict, steps=len(thought), program=self.program, word=letters, chain_of_thought=tuple(thought)
         )
 
 
 @dataclass(frozen=True)
-class CraspAnswersCodec(OfProgram, StartedCodec[Program]):
+class CraspAnswersCodec(CraspCodecBase, StartTokenCodec[CraspProgram]):
     """Codec with prompt "start token, word"; the output at each position is whether the prefix is accepted."""
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """Whether each prefix is accepted, the empty one first."""
         try:
-            accepted = tuple(prefixes(self.program, word))
+            accepted = tuple(accept_prefixes(self.program, word))
         except ConstructionError:  # a term has too many cases for the fast evaluator
-            accepted = self._by_definition(self.program.word(word))
+            accepted = self._evaluate_by_definition(self.program.word(word))
         return (str(answer).lower() for answer in accepted)
 
-    def _by_definition(self, letters: tuple[str, ...]) -> tuple[bool, ...]:
+    def _evaluate_by_definition(self, letters: tuple[str, ...]) -> tuple[bool, ...]:
         assert self.program.accept is not None
         evaluation = Evaluation(self.program, letters)
         return tuple(evaluation.holds(self.program.accept, position) for position in range(len(letters) + 1))
@@ -143,14 +143,14 @@ class CraspAnswersCodec(OfProgram, StartedCodec[Program]):
 class CraspOutcome(Outcome):
     """The result of a chain of thought."""
 
-    program: Program
-    thought: tuple[str, ...]
+    program: CraspProgram
+    chain_of_thought: tuple[str, ...]
 
-    def trace(self) -> Iterator[str]:
+    def format_trace(self) -> Iterator[str]:
         """The input, then each token with the values of the named terms after it."""
         evaluation = Evaluation(self.program, self.word)
         names = [definition.name for definition in self.program.definitions]
-        lines = [self.program.spell(self.word) or "(empty word)", *self.thought]
+        lines = [self.program.format_tokens(self.word) or "(empty word)", *self.chain_of_thought]
         width = max(map(len, islice(lines, 200)))
         for step, line in enumerate(lines):
             if step:

@@ -38,49 +38,49 @@ from functools import lru_cache
 from softmachine.ir import Program as Signals
 from softmachine.ir import Signal, relu, stack
 from softmachine.ir.primitives import one_hot
-from softmachine.languages.crasp import Comparison, Core, Program, core, counted
+from softmachine.languages.crasp import CraspProgram, DesugaredProgram, TermComparison, desugar, linear_counts
 from softmachine.languages.source import Source
-from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol, subformulas
+from softmachine.languages.temporal import And, BooleanConstant, Formula, Not, Or, Symbol, subformulas
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.codec import Codec
 from softmachine.theorems.cost import Cost, Expression, largest, parameter
-from softmachine.theorems.counting.crasp.boolean import Logic, Sign, decided_by_token
-from softmachine.theorems.counting.crasp.codec import CraspAnswersCodec, CraspCodec, OfProgram, special_tokens
-from softmachine.theorems.counting.crasp.counts import HALF, Averages, InRelation
-from softmachine.theorems.counting.crasp.linear_counts import SHARE, CountSum, Names
-from softmachine.theorems.logic.temporal.theorem import nesting
-from softmachine.theorems.theorem import Guide, Needs, Theorem
-from softmachine.transformer.head_view import Enclosure, Sight
+from softmachine.theorems.counting.crasp.boolean import SignUnits, TruthGadgets, token_sets
+from softmachine.theorems.counting.crasp.codec import CraspAnswersCodec, CraspCodec, CraspCodecBase, special_tokens
+from softmachine.theorems.counting.crasp.counts import HALF, CountHeads, InRelation
+from softmachine.theorems.counting.crasp.linear_counts import EMPTY_SUM, CountSum, CraspNames
+from softmachine.theorems.logic.temporal.theorem import nesting_depth
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
+from softmachine.transformer.head_view import Enclosure, HeadView
 
-SHARE_HEAD = "start"
+START_LABEL = "start"
 """The label of 1/(i+1), the mean of the start token's bit."""
-GUIDE = (
-    Guide(
+TOUR = (
+    TourStep(
         "Which token is here?",
         "Proposition 2.1 of “Softmax Transformers are Turing-Complete”. The token is looked up, one-hot; formulas "
         "without counts depend on the token alone. Position 0 holds a start token, at which every count is 0.",
         ("token",),
     ),
-    Guide(
+    TourStep(
         "Count",
         "Every comparison is one sum T of counts. Uniform attention averages the summands, which gives T/(i+1), and "
         "[j = 0], which gives 1/(i+1). Counts of counts come in the next layer.",
         ("mean…",),
     ),
-    Guide(
+    TourStep(
         "Compare",
         "(T + 1/2)/(i+1) and (1/2 - T)/(i+1) are at least 1/(2(i+1)) away from 0, so that their signs are certain: a "
         "step (or two ReLUs) decides whether T ≥ 0, and whether T ≤ 0.",
         ("depth…", "#…", "mean…"),
     ),
 )
-RULES = Guide(
+RULES_STEP = TourStep(
     "Which rule comes first?",
     "Proposition 2.1 of “Softmax Transformers are Turing-Complete”. The logit of a rule is its priority if its body "
     "holds, so that the first that holds has the largest; if none does, a special token is emitted.",
     ("rule…",),
 )
-VERDICT = Guide(
+VERDICT_STEP = TourStep(
     "Does it hold?",
     "Boolean operators are units around comparisons, one layer each. The logits are the truth value, a half above or "
     "below 0.",
@@ -88,136 +88,148 @@ VERDICT = Guide(
 )
 
 
-def tell(codec: Codec[Source], sight: Sight) -> str | None:
+def explain_head(codec: Codec[Source], view: HeadView) -> str | None:
     """Explain the sums that a mean represents; None for a head that compares counts through a relation."""
     del codec
-    if sight.name != "mean" and not sight.name.startswith("mean at depth "):
+    if view.name != "mean" and not view.name.startswith("mean at depth "):
         return None
-    seen, sums = len(sight.visible), list[str]()
-    for name, mean in sight.added.items():
-        label = name.removeprefix(f"{sight.name}[").removesuffix("]")
-        total = (mean.middle if isinstance(mean, Enclosure) else mean) * seen
-        if label != SHARE_HEAD and total.denominator == 1:
+    seen, sums = len(view.visible), list[str]()
+    for name, mean in view.added.items():
+        label = name.removeprefix(f"{view.name}[").removesuffix("]")
+        total = (mean.midpoint if isinstance(mean, Enclosure) else mean) * seen
+        if label != START_LABEL and total.denominator == 1:
             sums.append(f"{label} {'to' if sums else 'adds up to'} {total}")
     return f"over {seen:,} positions, {', '.join(sums)}" if sums else None
 
 
 @lru_cache(maxsize=1)
-def _parts(program: Program) -> tuple[Core, tuple[Formula, ...]]:
-    plain = core(program)
+def _subformulas(program: CraspProgram) -> tuple[DesugaredProgram, tuple[Formula, ...]]:
+    plain = desugar(program)
     bodies = [body for _, body in plain.rules] if plain.accept is None else [plain.accept]
     return plain, subformulas(*bodies)
 
 
-def _core(symbol: str, meaning: str, at: Callable[[Core, tuple[Formula, ...]], int]) -> Expression:
+def _core_parameter(
+    symbol: str, meaning: str, at: Callable[[DesugaredProgram, tuple[Formula, ...]], int]
+) -> Expression:
     """A parameter computed from the core program of a codec and its subformulas."""
-    return parameter(symbol, meaning, lambda codec: at(*_parts(getattr(codec, "program", codec.source))))
+    return parameter(symbol, meaning, lambda codec: at(*_subformulas(getattr(codec, "program", codec.source))))
 
 
-def _related(formula: Formula) -> bool:
+def _counts_through_relation(formula: Formula) -> bool:
     """Whether a comparison counts through a relation."""
-    return isinstance(formula, Comparison) and any(count.relation for _, count in counted(formula)[0])
+    return isinstance(formula, TermComparison) and any(count.relation for _, count in linear_counts(formula)[0])
 
 
-def _repeated(found: Core) -> int:
+def _max_rules_per_token(found: DesugaredProgram) -> int:
     return max(Counter(head for head, _ in found.rules).values(), default=1) - 1
 
 
-_DEPTH = largest(1, _core("D", "nesting depth of counts", lambda _, parts: nesting(parts, Comparison)))
-_RELATED = _core("R", "comparisons through the relation R", lambda _, parts: sum(map(_related, parts)))
-_BOOLEAN = _core("B", "nesting depth of and and or", lambda _, parts: nesting(parts, And, Or))
-_REPEATED = _core("M", "largest number of rules for one token, minus 1", lambda found, _: _repeated(found))
+_DEPTH = largest(
+    1, _core_parameter("D", "nesting depth of counts", lambda _, parts: nesting_depth(parts, TermComparison))
+)
+_RELATED = _core_parameter(
+    "R", "comparisons through the relation R", lambda _, parts: sum(map(_counts_through_relation, parts))
+)
+_BOOLEAN = _core_parameter("B", "nesting depth of and and or", lambda _, parts: nesting_depth(parts, And, Or))
+_REPEATED = _core_parameter(
+    "M", "largest number of rules for one token, minus 1", lambda found, _: _max_rules_per_token(found)
+)
 
 COST = Cost({}, {"heads": _DEPTH + 2 * _RELATED, "layers": _DEPTH + _BOOLEAN + _REPEATED})
 
 
-UNIFORM = Needs(
+UNIFORM_REQUIREMENTS = Requirements(
     "no position features (through R: a relative bias)",
     scale="1 (through R: O(log i))",
-    also="independent of the input length",
+    remark="independent of the input length",
 )
-POSITIONS = "the number of positions: the start token, the input and the chain of thought"
+LENGTH_MEANING = "the number of positions: the start token, the input and the chain of thought"
 
 
-def of_program(program: Program, sign: Sign, attention: str, length: int | None) -> Signals:
+def build_signals(program: CraspProgram, sign: SignUnits, attention: str, length: int | None) -> Signals:
     """A decoder that emits the chain of thought; without rules, a transformer that decides every prefix."""
-    plain = core(program)
-    names = Names.of(plain)
+    plain = desugar(program)
+    names = CraspNames.of_program(plain)
     start_token, stuck_token = special_tokens(program)
     tokens = (start_token, *program.tokens)
     letters = one_hot("token", tokens)
     bodies = [body for _, body in plain.rules] if plain.accept is None else [plain.accept]
-    without_counts, *with_counts = _by_depth(bodies)
-    known = decided_by_token(without_counts, frozenset(tokens))
+    without_counts, *with_counts = _group_by_depth(bodies)
+    known = token_sets(without_counts, frozenset(tokens))
     means: dict[CountSum, Signal] = {}
     for depth, formulas in enumerate(with_counts, start=1):
-        comparisons = [formula for formula in formulas if isinstance(formula, Comparison)]
+        comparisons = [formula for formula in formulas if isinstance(formula, TermComparison)]
         # Step 1. Averages over the past: the sums of this depth divided by i+1, and 1/(i+1).
-        averages = Averages(letters, letters[start_token], known, names, attention == "soft", sign is not Sign.RELU)
-        means |= averages.over_past(depth, comparisons)
+        averages = CountHeads(
+            letters, letters[start_token], known, names, attention == "soft", sign is not SignUnits.RELU
+        )
+        means |= averages.mean_over_past(depth, comparisons)
         # Step 2. Signs.
-        logic = Logic(letters, means[SHARE], sign, length)
+        logic = TruthGadgets(letters, means[EMPTY_SUM], sign, length)
         for comparison in comparisons:
-            above, below = averages.sides(comparison, means)
-            known[comparison] = logic.compared(comparison.relation, names.comparison(comparison), above, below)
+            above, below = averages.ordinary_sides(comparison, means)
+            known[comparison] = logic.comparison(
+                comparison.relation, names.names_of_comparison(comparison), above, below
+            )
         # Step 3. Boolean operators.
         for formula in formulas:
-            if not isinstance(formula, Comparison):
+            if not isinstance(formula, TermComparison):
                 known[formula] = logic.operator(formula, names[formula], known)
     # Step 4. The rules, or the accepting formula.
-    holds = [logic.unit_if(known[body], names[body]) for body in bodies]
+    holds = [logic.to_signal(known[body], names[body]) for body in bodies]
     if plain.accept is not None:
-        above = holds[0] - HALF * logic.unit
+        above = holds[0] - HALF * logic.true_value
         outputs = {"false": -above, "true": above}
     else:
-        outputs = _first_that_holds([head for head, _ in plain.rules], holds) | {stuck_token: HALF * logic.unit}
-    margin = None if sign is Sign.RELU else Fraction(1) if plain.accept is not None else HALF
+        outputs = _rule_logits([head for head, _ in plain.rules], holds) | {stuck_token: HALF * logic.true_value}
+    margin = None if sign is SignUnits.RELU else Fraction(1) if plain.accept is not None else HALF
     return Signals(program.name, tokens, tuple(outputs), stack(*outputs.values()), margin)
 
 
-def _by_depth(bodies: Iterable[Formula]) -> list[list[Formula]]:
+def _group_by_depth(bodies: Iterable[Formula]) -> list[list[Formula]]:
     """All subformulas, operands first, grouped by the nesting depth of counts; always has a group for depth 1."""
     depth: dict[Formula, int] = {}
     for formula in subformulas(*bodies):
-        if not isinstance(formula, Symbol | Constant | Not | And | Or | Comparison):
+        if not isinstance(formula, Symbol | BooleanConstant | Not | And | Or | TermComparison):
             raise ConstructionError(f"there is no construction for {str(formula)!r}")
-        depth[formula] = max((depth[part] for part in formula.parts), default=0) + isinstance(formula, Comparison)
+        depth[formula] = max((depth[part] for part in formula.parts), default=0) + isinstance(formula, TermComparison)
     return [[formula for formula in depth if depth[formula] == k] for k in range(max(1, *depth.values()) + 1)]
 
 
-def _first_that_holds(heads: list[str], holds: list[Signal]) -> dict[str, Signal]:
+def _rule_logits(heads: list[str], truth_values: list[Signal]) -> dict[str, Signal]:
     """The logit of each token: m-k+1 for the first rule k of m that holds and emits the token."""
     logits: dict[str, Signal] = {}
-    for priority, (head, held) in enumerate(reversed(list(zip(heads, holds, strict=True))), start=1):
+    for priority, (head, held) in enumerate(reversed(list(zip(heads, truth_values, strict=True))), start=1):
         rule, later = priority * held, logits.get(head)
         logits[head] = rule if later is None else later + relu(f"{head} by an earlier rule", rule - later)
     return {head: logits[head] for head in heads}
 
 
-def _codec(program: Program, length: int | None) -> OfProgram:
+def _build_codec(program: CraspProgram, length: int | None) -> CraspCodecBase:
     """The codec of a program with chain of thought, or without."""
-    return CraspCodec(program, length) if program.thinks else CraspAnswersCodec(program, length)
+    return CraspCodec(program, length) if program.has_chain_of_thought else CraspAnswersCodec(program, length)
 
 
-def _theorem(name: str, sign: Sign, statement: str, needs: Needs, rank: int, length: str = "") -> Theorem:
+def _theorem(name: str, sign: SignUnits, statement: str, needs: Requirements, rank: int, length: str = "") -> Theorem:
     return Theorem(
         name,
         statement,
         "Softmax Transformers are Turing-Complete, Proposition 2.1",
         needs,
         COST,
-        Program,
+        CraspProgram,
         ("soft", "hard"),
-        codec=_codec,
-        signals=lambda codec, attention: of_program(codec.source, sign, attention, codec.length),
+        codec=_build_codec,
+        signals=lambda codec, attention: build_signals(codec.source, sign, attention, codec.length),
         steps=(
             "Uniform attention averages the summands of a comparison: the sum divided by i+1, and 1/(i+1) beside it.",
             "The sign of a sum, shifted by a half, decides the comparison: it is never nearer to 0 than 1/(2(i+1)).",
             "Boolean operators are units; nested counts are evaluated inside out, one depth after the other.",
             "The first rule that holds has the largest logit; if none does, a special token is emitted.",
         ),
-        guide=(*GUIDE, VERDICT),
-        tells=tell,
+        tour=(*TOUR, VERDICT_STEP),
+        explain_head=explain_head,
         features=(InRelation,),
         length=length,
         rank=rank,
@@ -227,31 +239,31 @@ def _theorem(name: str, sign: Sign, statement: str, needs: Needs, rank: int, len
 THEOREMS = (
     _theorem(
         "crasp",
-        Sign.HEAVISIDE,
+        SignUnits.HEAVISIDE,
         "C-RASP, with or without chain of thought, by uniform attention and Heaviside units",
-        UNIFORM,
+        UNIFORM_REQUIREMENTS,
         1,
     ),
     _theorem(
         "crasp-layer-norm",
-        Sign.NORM,
+        SignUnits.NORM,
         "C-RASP with layer norm instead of Heaviside units: weights and temperature independent of the input length",
-        UNIFORM.and_also("layer norm of x and -x"),
+        UNIFORM_REQUIREMENTS.with_remark("layer norm of x and -x"),
         4,
     ),
     _theorem(
         "crasp-relu",
-        Sign.RELU,
+        SignUnits.RELU,
         "C-RASP with ReLU alone: only tokens can be counted, truth values are 0 or 1/(i+1)",
-        UNIFORM.and_also("no nested counts"),
+        UNIFORM_REQUIREMENTS.with_remark("no nested counts"),
         2,
     ),
     _theorem(
         "crasp-relu-max-length",
-        Sign.BOUNDED,
+        SignUnits.BOUNDED,
         "C-RASP with ReLU alone, with a slope for a maximal length",
-        UNIFORM,
+        UNIFORM_REQUIREMENTS,
         3,
-        POSITIONS,
+        LENGTH_MEANING,
     ),
 )

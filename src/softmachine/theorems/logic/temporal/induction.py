@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from softmachine.ir import Program, Signal, constant, position, recogniser
-from softmachine.ir.gadgets import all_of, any_of, rounded
+from softmachine.ir.gadgets import all_of, any_of, round_unit_bit
 from softmachine.ir.primitives import one_hot
 from softmachine.languages import temporal as logic
-from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal import Formula, Specification, core, subformulas
-from softmachine.languages.temporal.predicates import depends_on_length, holds
+from softmachine.languages.linear import LinearExpression, Relation
+from softmachine.languages.temporal import Formula, Specification, subformulas, to_core
+from softmachine.languages.temporal.predicates import depends_on_length, predicate_holds
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.shared.recogniser_codec import START, unused
+from softmachine.theorems.shared.recogniser_codec import START_TOKEN, unused_token
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature
 
@@ -33,7 +33,7 @@ class PositionPredicate(Feature, stored_name="PositionPredicate"):
 
     def value(self, i: int, n: int) -> int:
         """1 if the predicate holds at position i."""
-        return int(holds(self.predicate, i, self.parameters, n))
+        return int(predicate_holds(self.predicate, i, self.parameters, n))
 
     @property
     def needs_length(self) -> bool:
@@ -41,7 +41,7 @@ class PositionPredicate(Feature, stored_name="PositionPredicate"):
         return depends_on_length(self.predicate, self.parameters)
 
 
-class Attending(Protocol):
+class TemporalHeadsProtocol(Protocol):
     """The operators that need attention. Results are defined at positions 1 … n; position 0 is the start token."""
 
     @property
@@ -52,56 +52,60 @@ class Attending(Protocol):
     def last(self) -> Signal:
         """A bit: 1 at position n."""
 
-    def neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
+    def fetch_neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
         """``of`` at the previous or the next position; 0 if there is none."""
 
-    def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
+    def fetch_witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
         """Since (causal mask) and until (anticausal mask), with the standard semantics."""
 
-    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
+    def fetch_at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
         """``read`` at the position whose number is the count."""
 
-    def comparison(
-        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    def compare_counts(
+        self, name: str, difference: LinearExpression[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
     ) -> Signal:
         """A bit: whether a sum of counts is in the relation to 0."""
 
 
-def program_of(
-    specification: Specification, heads_of: Callable[[Signal], Attending], require: Callable[[Formula], None]
+def build_program(
+    specification: Specification,
+    build_heads: Callable[[Signal], TemporalHeadsProtocol],
+    require: Callable[[Formula], None],
 ) -> Program:
     """A transformer that outputs at every position whether the formula holds there.
 
     Args:
         specification: The formula.
-        heads_of: Makes the heads, given the bit of the start token.
+        build_heads: Makes the heads, given the bit of the start token.
         require: Raises ConstructionError for a subformula that the heads do not support.
     """
-    formula, start = core(specification.formula), unused(START, specification.alphabet)
+    formula, start = to_core(specification.formula), unused_token(START_TOKEN, specification.alphabet)
     tokens = (start, *specification.alphabet)
     letters = one_hot("symbol", tokens)
-    heads = heads_of(letters[start])
+    heads = build_heads(letters[start])
     known: dict[Formula, Signal] = {}
     for part in subformulas(formula):
         require(part)
-        known[part] = _truth(part, known, letters, heads)
+        known[part] = _lower_formula(part, known, letters, heads)
     return recogniser(specification.name, tokens, known[formula])
 
 
-def _truth(formula: Formula, known: Mapping[Formula, Signal], letters: Signal, heads: Attending) -> Signal:
+def _lower_formula(
+    formula: Formula, truth_values: Mapping[Formula, Signal], symbols: Signal, heads: TemporalHeadsProtocol
+) -> Signal:
     """A bit: whether a formula of the core holds, given its parts; unspecified at position 0."""
-    name, of = str(formula), [known[part] for part in formula.parts]
+    name, of = str(formula), [truth_values[part] for part in formula.parts]
     match formula:
         # Step 1. Symbols, positions and Boolean operators.
         case logic.Symbol(symbol):
-            return letters[symbol]
-        case logic.Constant(value):
+            return symbols[symbol]
+        case logic.BooleanConstant(value):
             return constant(int(value))
         case logic.First():
             return heads.first
         case logic.Last():
             return heads.last
-        case logic.Predicate(number=logic.Position()):
+        case logic.NumericalPredicate(argument=logic.Position()):
             return position(PositionPredicate(formula.name, formula.parameters))
         case logic.Not():
             return ~of[0]
@@ -111,18 +115,18 @@ def _truth(formula: Formula, known: Mapping[Formula, Signal], letters: Signal, h
             return any_of(name, *of)
         # Step 2. Previous and next.
         case logic.Previous():
-            return heads.neighbour(name, of[0], Mask.CAUSAL)
+            return heads.fetch_neighbour(name, of[0], Mask.CAUSAL)
         case logic.Next():
-            return heads.neighbour(name, of[0], Mask.ANTICAUSAL)
+            return heads.fetch_neighbour(name, of[0], Mask.ANTICAUSAL)
         # Step 3. Since and until.
         case logic.Since():
-            return heads.witness(name, of[0], of[1], Mask.CAUSAL)
+            return heads.fetch_witness(name, of[0], of[1], Mask.CAUSAL)
         case logic.Until():
-            return heads.witness(name, of[0], of[1], Mask.ANTICAUSAL)
+            return heads.fetch_witness(name, of[0], of[1], Mask.ANTICAUSAL)
         # Step 4. Counts: a predicate is read at the position numbered by the count; sums of counts are compared with 0.
-        case logic.Predicate(number=logic.LeftCount() | logic.RightCount() as count):
+        case logic.NumericalPredicate(argument=logic.LeftCount() | logic.RightCount() as count):
             predicate = position(PositionPredicate(formula.name, formula.parameters))
-            return rounded(name, heads.at_count(name, count, known[count.of], predicate))
-        case logic.Comparison():
-            return heads.comparison(name, formula.difference, formula.relation, known)
+            return round_unit_bit(name, heads.fetch_at_count(name, count, truth_values[count.formula], predicate))
+        case logic.CountComparison():
+            return heads.compare_counts(name, formula.difference, formula.relation, truth_values)
     raise ConstructionError(f"there is no construction for {name!r}")

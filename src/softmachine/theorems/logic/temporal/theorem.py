@@ -30,19 +30,44 @@ from typing import Any
 
 from softmachine.ir import Program
 from softmachine.languages import temporal as logic
-from softmachine.languages.temporal import Formula, Operator, Since, Specification, Until, core, fragment, subformulas
-from softmachine.support.errors import ConstructionError, Remedy
+from softmachine.languages.temporal import (
+    Formula,
+    Since,
+    Specification,
+    TemporalOperator,
+    Until,
+    find_fragment,
+    subformulas,
+    to_core,
+)
+from softmachine.support.errors import ConstructionError, FixHint
 from softmachine.theorems.cost import Cost, Expression, parameter
 from softmachine.theorems.logic.temporal.codec import TemporalCodec
-from softmachine.theorems.logic.temporal.heads import Heads, Variant, Vision
-from softmachine.theorems.logic.temporal.induction import PositionPredicate, program_of
-from softmachine.theorems.theorem import Guide, Needs, Stock, Theorem
-from softmachine.transformer.features import INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I, Monomial
-from softmachine.transformer.head_view import Enclosure, Sight
+from softmachine.theorems.logic.temporal.heads import Masking, TemporalHeads, Variant
+from softmachine.theorems.logic.temporal.induction import PositionPredicate, build_program
+from softmachine.theorems.theorem import CheckpointSupport, Requirements, Theorem, TourStep
+from softmachine.transformer.features import (
+    I_PLUS_ONE,
+    N_PLUS_ONE,
+    RECIPROCAL,
+    REMAINING,
+    Alternating,
+    Feature,
+    I,
+    Monomial,
+)
+from softmachine.transformer.head_view import Enclosure, HeadView
 
-_ALWAYS = {NEXT * LENGTH**-1: "i/n", LENGTH: "n", NEXT**2: "i²", I: "i", I**2: "i²", I * LENGTH: "i·n"}
-_ALWAYS |= {I**2 * LENGTH: "i²n", I * LENGTH**-1: "i/n (numbered from 0)"}
-_COUNTING = {INVERSE: "1/i", 1 / REST: "1/(n-i+1)"}
+_NAMES = {
+    I_PLUS_ONE * N_PLUS_ONE**-1: "i/n",
+    N_PLUS_ONE: "n",
+    I_PLUS_ONE**2: "i²",
+    I: "i",
+    I**2: "i²",
+    I * N_PLUS_ONE: "i·n",
+}
+_NAMES |= {I**2 * N_PLUS_ONE: "i²n", I * N_PLUS_ONE**-1: "i/n (numbered from 0)"}
+_COUNTING_NAMES = {RECIPROCAL: "1/i", 1 / REMAINING: "1/(n-i+1)"}
 
 
 def paper_name(specification: Specification, feature: Feature) -> str | None:
@@ -58,83 +83,87 @@ def paper_name(specification: Specification, feature: Feature) -> str | None:
             return "(-1)^i"
         case Monomial():
             plain = feature * (1 / feature.factor)
-            return _ALWAYS.get(plain) or (_COUNTING.get(plain) if _may_have(specification, plain) else None)
+            return _NAMES.get(plain) or (_COUNTING_NAMES.get(plain) if _may_use(specification, plain) else None)
     return None
 
 
-def _may_have(specification: Specification, feature: Monomial) -> bool:
-    used = fragment(core(specification.formula)).operators
-    counts = bool(used & {Operator.LEFT_COUNT, Operator.RIGHT_COUNT})
-    alone = feature == INVERSE and Operator.SINCE in used and not used & {Operator.PREVIOUS, Operator.FIRST}
+def _may_use(specification: Specification, feature: Monomial) -> bool:
+    used = find_fragment(to_core(specification.formula)).operators
+    counts = bool(used & {TemporalOperator.LEFT_COUNT, TemporalOperator.RIGHT_COUNT})
+    alone = (
+        feature == RECIPROCAL
+        and TemporalOperator.SINCE in used
+        and not used & {TemporalOperator.PREVIOUS, TemporalOperator.FIRST}
+    )
     return counts or alone
 
 
-_SYMBOLS = Guide(
+_SYMBOLS_STEP = TourStep(
     "Which symbol is here?",
     "Symbols are looked up from the token, one-hot; position 0 holds a start token, at which no formula counts. "
     "Boolean operators are units of a feed-forward layer.",
     ("symbol",),
 )
-_NEIGHBOURS = Guide(
+_NEIGHBOURS_STEP = TourStep(
     "Previous and next",
     "The nearest even and the nearest odd position are found, and of these the one that is not here "
     "(Theorems 12 and 13 of Yang et al. 2024). Nearness is a small term of the score that (-1)^i overrules (Lemma 8 of "
     "Yang et al. 2024).",
     ("(-1)^i", "first", "prev …"),
 )
-_WITNESS = Guide(
+_WITNESS_STEP = TourStep(
     "Which position decides since and until?",
     "The nearest position where the left side fails or the right side holds (Theorems 15 and 16 of Yang et al. 2024): "
     "the head finds it (Lemma 8 of Yang et al. 2024) and retrieves the truth value of the right side there.",
     ("decides …", "i/(n+1)"),
 )
-_COUNTS = Guide(
+_COUNTS_STEP = TourStep(
     "How many?",
     "Uniform attention gives the fraction of positions that count, c/(i+1). A lookup among the positions recovers c "
     "(Theorems 20 and 21, Lemma 7 of Yang et al. 2024), and comparisons of counts are units.",
     ("mean of …", "counted in …", "#…"),
 )
-_ROUNDING = Guide(
+_ROUNDING_STEP = TourStep(
     "Round it",
     "Softmax may be off by 1/4 at the stated scale (Lemma 6 of Yang et al. 2024); two units after the "
     "head give the right bit (Lemma 9 of Yang et al. 2024). With hard attention nothing changes.",
     ("Q_…", "prev …"),
 )
-PROPOSITION_11 = Guide(
+PROPOSITION_11_STEP = TourStep(
     "Where am I?",
     "The mean of (-1)^j is ±1 where a position sees only itself, and at most 1/3 elsewhere: that marks the first and "
     "the last position, and the mean of the mark is 1/i and 1/(n-i+1) (Proposition 11 of "
     "Yang et al. 2024).",
     ("parity mean …", "start from …", "last…", "1/(i+1)", "1/(n-i+1)"),
 )
-_UNIQUE = Guide(
+_UNIQUE_STEP = TourStep(
     "Which position is nearest?",
     "The rightmost of the best positions before, or the leftmost of those after: masked unique-hard attention needs "
     "no position features (section 4.3 of Yang et al. 2024). The previous position is the rightmost of all before.",
     ("decides …", "prev …", "next …", "has …"),
 )
-GUIDE = (_SYMBOLS, _NEIGHBOURS, _WITNESS, _COUNTS, _ROUNDING)
-WITHOUT_COUNTS = (_SYMBOLS, _NEIGHBOURS, _WITNESS, _ROUNDING)
-UNIQUE_HARD = (_SYMBOLS, _UNIQUE, _ROUNDING)
+TOUR = (_SYMBOLS_STEP, _NEIGHBOURS_STEP, _WITNESS_STEP, _COUNTS_STEP, _ROUNDING_STEP)
+TOUR_WITHOUT_COUNTS = (_SYMBOLS_STEP, _NEIGHBOURS_STEP, _WITNESS_STEP, _ROUNDING_STEP)
+UNIQUE_HARD_TOUR = (_SYMBOLS_STEP, _UNIQUE_STEP, _ROUNDING_STEP)
 
 
-def tell(codec: TemporalCodec, sight: Sight) -> str | None:
+def explain_head(codec: TemporalCodec, view: HeadView) -> str | None:
     """Explain the value that a head retrieved; None if there is no explanation."""
-    name, chosen = sight.name, sight.chosen
+    name, chosen = view.name, view.chosen
     if name.startswith("mean of "):
-        return _share(sight)
+        return _explain_count(view)
     if not chosen:
         return None
-    there = f"position {chosen[0]:,} ({sight.tokens[chosen[0]]})"
+    there = f"position {chosen[0]:,} ({view.tokens[chosen[0]]})"
     for parity in ("even", "odd"):
         if name.endswith(f": nearest {parity}"):
             return f"{there} is the nearest {parity} one"
-    for formula in subformulas(core(codec.source.formula)):
+    for formula in subformulas(to_core(codec.source.formula)):
         if isinstance(formula, Since | Until) and str(formula) == name:
             holding, reached = formula.parts
             if chosen[0] == 0:
                 return "there is nothing to see but the start token"
-            value = sight.added.get(name)
+            value = view.added.get(name)
             if value is None:
                 return None
             if float(value) > 0.5:
@@ -147,30 +176,30 @@ def tell(codec: TemporalCodec, sight: Sight) -> str | None:
     return f"the count is {chosen[0]:,}, which {there} stands for" if "#" in name else None
 
 
-def _share(sight: Sight) -> str | None:
+def _explain_count(view: HeadView) -> str | None:
     """Explain a count, given its mean over the visible positions."""
-    share = sight.added.get(sight.name)
+    share = view.added.get(view.name)
     if share is None:
         return None
-    seen = len(sight.visible)
-    value = share.middle if isinstance(share, Enclosure) else share
+    seen = len(view.visible)
+    value = share.midpoint if isinstance(share, Enclosure) else share
     return f"{round(value * seen):,} of the {seen:,} positions that it sees count"
 
 
-_COST_COUNTING = (logic.Comparison, logic.Predicate)
+_COST_COUNTING = (logic.CountComparison, logic.NumericalPredicate)
 _TEMPORAL = (logic.Previous, logic.Next, logic.Since, logic.Until)
 
 
-def _parts(codec: Any) -> tuple[Formula, ...]:
-    return subformulas(core(codec.source.formula))
+def _subformulas(codec: Any) -> tuple[Formula, ...]:
+    return subformulas(to_core(codec.source.formula))
 
 
-def _number(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
+def _count_of(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
     """The number of subformulas of the given kinds."""
-    return parameter(symbol, meaning, lambda codec: sum(isinstance(part, kinds) for part in _parts(codec)))
+    return parameter(symbol, meaning, lambda codec: sum(isinstance(part, kinds) for part in _subformulas(codec)))
 
 
-def nesting(parts: Iterable[Formula], *kinds: type[Formula]) -> int:
+def nesting_depth(parts: Iterable[Formula], *kinds: type[Formula]) -> int:
     """The nesting depth of operators of the given kinds; ``parts`` lists all subformulas, operands first."""
     depth: dict[Formula, int] = {}
     for part in parts:
@@ -179,28 +208,28 @@ def nesting(parts: Iterable[Formula], *kinds: type[Formula]) -> int:
     return max(depth.values())
 
 
-def _depth(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
-    return parameter(symbol, meaning, lambda codec: nesting(_parts(codec), *kinds))
+def _depth_of(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
+    return parameter(symbol, meaning, lambda codec: nesting_depth(_subformulas(codec), *kinds))
 
 
-def _predicates(codec: Any) -> int:
-    return sum(isinstance(part, logic.Predicate) and bool(part.parts) for part in _parts(codec))
+def _count_predicates(codec: Any) -> int:
+    return sum(isinstance(part, logic.NumericalPredicate) and bool(part.parts) for part in _subformulas(codec))
 
 
-def _counts(codec: Any) -> int:
-    sums = [len(part.difference.terms) for part in _parts(codec) if isinstance(part, logic.Comparison)]
-    return sum(sums) + _predicates(codec)
+def _count_counts(codec: Any) -> int:
+    sums = [len(part.difference.terms) for part in _subformulas(codec) if isinstance(part, logic.CountComparison)]
+    return sum(sums) + _count_predicates(codec)
 
 
-_SIZE = _number("|φ|", "subformulas", Formula)
-WITNESSES = _number("S", "operators since and until", logic.Since, logic.Until)
-NEIGHBOURS = _number("P", "operators previous and next", logic.Previous, logic.Next)
-COUNTS = parameter("C", "counts", _counts)
-DEPTH = _depth("D", "nesting depth of temporal operators and counts", *_TEMPORAL, *_COST_COUNTING)
-COUNT_DEPTH = _depth("E", "nesting depth of counts", *_COST_COUNTING)
-PREDICATES = parameter("M", "predicates of counts", _predicates)
-ENDS = _number("F", "number of the atoms first and last that occur (at most 2)", logic.First, logic.Last)
-POINTWISE = _depth("B", "nesting depth of and and or", logic.And, logic.Or) + ENDS
+_SIZE = _count_of("|φ|", "subformulas", Formula)
+WITNESSES = _count_of("S", "operators since and until", logic.Since, logic.Until)
+NEIGHBOURS = _count_of("P", "operators previous and next", logic.Previous, logic.Next)
+COUNTS = parameter("C", "counts", _count_counts)
+DEPTH = _depth_of("D", "nesting depth of temporal operators and counts", *_TEMPORAL, *_COST_COUNTING)
+COUNT_DEPTH = _depth_of("E", "nesting depth of counts", *_COST_COUNTING)
+PREDICATES = parameter("M", "predicates of counts", _count_predicates)
+ENDS = _count_of("F", "number of the atoms first and last that occur (at most 2)", logic.First, logic.Last)
+POINTWISE = _depth_of("B", "nesting depth of and and or", logic.And, logic.Or) + ENDS
 WIDTH = 5 * (_SIZE + COUNTS) + parameter("|Σ|", "symbols", lambda codec: len(codec.source.alphabet)) + 5
 
 
@@ -220,25 +249,27 @@ def signals(specification: Specification, variant: Variant) -> Program:
     Raises:
         ConstructionError: If the variant does not support the formula.
     """
-    return program_of(specification, lambda start: Heads(variant, start), lambda part: require_sight(part, variant))
+    return build_program(
+        specification, lambda start: TemporalHeads(variant, start), lambda part: require_visible(part, variant)
+    )
 
 
-def require_sight(formula: Formula, variant: Variant) -> None:
+def require_visible(formula: Formula, variant: Variant) -> None:
     """Raise ConstructionError if a future-masked transformer cannot evaluate a formula."""
-    counts = [count for _, count in formula.difference.terms] if isinstance(formula, logic.Comparison) else []
-    number = formula.number if isinstance(formula, logic.Predicate) else None
-    for part in (formula, number, *counts) if variant.vision is Vision.MASKED else ():
+    counts = [count for _, count in formula.difference.terms] if isinstance(formula, logic.CountComparison) else []
+    number = formula.argument if isinstance(formula, logic.NumericalPredicate) else None
+    for part in (formula, number, *counts) if variant.masking is Masking.MASKED else ():
         if isinstance(part, logic.Last | logic.Next | logic.Until | logic.RightCount):
             raise ConstructionError(
                 f"a future-masked transformer cannot evaluate {str(formula)!r}, which depends on later positions",
-                hint=Remedy("use {}; to export it, --to bert", theorem="temporal-encoder"),
+                hint=FixHint("use {}; to export it, --to bert", theorem="temporal-encoder"),
             )
-        if isinstance(part, logic.Predicate) and part.of_length:
+        if isinstance(part, logic.NumericalPredicate) and part.depends_on_length:
             raise ConstructionError(
                 f"a future-masked transformer cannot evaluate {str(formula)!r}, which depends on the length",
-                hint=Remedy("use {}; to export it, --to bert", theorem="temporal-encoder"),
+                hint=FixHint("use {}; to export it, --to bert", theorem="temporal-encoder"),
             )
-        if isinstance(part, logic.LeftCount) and variant.unbounded:
+        if isinstance(part, logic.LeftCount) and variant.unbounded_positions:
             raise ConstructionError(
                 f"no construction is known for the counts of {str(formula)!r} in a future-masked transformer at "
                 "temperature 1",
@@ -251,7 +282,14 @@ LAYERS = 2 * DEPTH + COUNT_DEPTH + POINTWISE
 
 
 def variant_theorem(
-    name: str, statement: str, reference: str, needs: Needs, rank: int, vision: Vision, *, unbounded: bool = False
+    name: str,
+    statement: str,
+    reference: str,
+    needs: Requirements,
+    rank: int,
+    masking: Masking,
+    *,
+    unbounded_positions: bool = False,
 ) -> Theorem:
     """The theorem of one variant."""
     return Theorem(
@@ -262,14 +300,16 @@ def variant_theorem(
         Cost({}, {"heads": HEADS, "layers": LAYERS, "width": WIDTH}),
         Specification,
         ("hard", "soft"),
-        codec=lambda source, _: TemporalCodec(source, vision is Vision.ENCODER),
-        signals=lambda codec, attention: signals(codec.source, Variant(vision, attention == "soft", unbounded)),
+        codec=lambda source, _: TemporalCodec(source, masking is Masking.ENCODER),
+        signals=lambda codec, attention: signals(
+            codec.source, Variant(masking, attention == "soft", unbounded_positions)
+        ),
         steps=STEPS,
-        guide=WITHOUT_COUNTS if unbounded and vision is Vision.MASKED else GUIDE,
-        tells=tell,
-        encoding=paper_name,
+        tour=TOUR_WITHOUT_COUNTS if unbounded_positions and masking is Masking.MASKED else TOUR,
+        explain_head=explain_head,
+        paper_feature_name=paper_name,
         features=(PositionPredicate,),
-        stock=Stock(ahead=False) if rank == 2 else None,
+        checkpoints=CheckpointSupport(bidirectional=False) if rank == 2 else None,
         rank=rank,
     )
 
@@ -279,44 +319,46 @@ THEOREMS = (
         "temporal-encoder",
         "Theorems 12, 15, 20 of Yang et al. 2024: temporal logic with counting, by an encoder given the length",
         "Theorems 12, 15 and 20",
-        Needs("bounded position features (i and i² for counts)", "O(n), the smallest of all", first="the length"),
+        Requirements(
+            "bounded position features (i and i² for counts)", "O(n), the smallest of all", length_note="the length"
+        ),
         1,
-        Vision.ENCODER,
+        Masking.ENCODER,
     ),
     variant_theorem(
         "temporal-masked",
         "Theorems 13, 16, 21 of Yang et al. 2024: past temporal logic with counting, future-masked, for every length",
         "Theorems 13, 16 and 21",
-        Needs(
+        Requirements(
             "1/(i+1), (-1)^i (i and i² for counts)",
             "O(i²)",
-            first="independent of the input length",
-            also="only past operators",
+            length_note="independent of the input length",
+            remark="only past operators",
         ),
         2,
-        Vision.MASKED,
+        Masking.MASKED,
     ),
     variant_theorem(
         "temporal-encoder-unbounded-positions",
         "Theorems 12, 15, 20 (b) of Yang et al. 2024: temperature 1, position features that grow with the length",
         "Theorems 12, 15 and 20, variant (b)",
-        Needs("position features that grow like n, for counts like n³", "1", first="the length"),
+        Requirements("position features that grow like n, for counts like n³", "1", length_note="the length"),
         3,
-        Vision.ENCODER,
-        unbounded=True,
+        Masking.ENCODER,
+        unbounded_positions=True,
     ),
     variant_theorem(
         "temporal-masked-unbounded-positions",
         "Theorems 13, 16 (b) of Yang et al. 2024: temperature 1, growing position features, future-masked, no counts",
         "Theorems 13 and 16, variant (b)",
-        Needs(
+        Requirements(
             "position features that grow like i²",
             "1",
-            first="independent of the input length",
-            also="only past operators, no counts",
+            length_note="independent of the input length",
+            remark="only past operators, no counts",
         ),
         4,
-        Vision.MASKED,
-        unbounded=True,
+        Masking.MASKED,
+        unbounded_positions=True,
     ),
 )

@@ -11,177 +11,197 @@ from fractions import Fraction
 
 from softmachine.ir import Signal, constant, named, position, relu, stack
 from softmachine.ir.gadgets import all_of
-from softmachine.ir.ranges import BIT, Kind, integer
+from softmachine.ir.ranges import BIT, ValueRange, integer
 from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import UNDEFINED, Reduction, Undefined
-from softmachine.languages.rasp.values import Result, identity, is_number, plain, same
+from softmachine.languages.rasp.values import PartialValue, identity_key, is_identical, is_number, normalise_number
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Bound
-from softmachine.theorems.rasp.arithmetic import as_ratio
-from softmachine.theorems.rasp.elementwise import Pointwise
-from softmachine.theorems.rasp.integers import both
-from softmachine.theorems.rasp.rasp.attention import HALF, Addend, Heads
-from softmachine.theorems.rasp.rasp.selection import Grid, Product, Selector
-from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, numeric, one_hot
+from softmachine.support.polynomial import Polynomial
+from softmachine.theorems.rasp.arithmetic import as_fraction
+from softmachine.theorems.rasp.elementwise import ElementwiseGadgets
+from softmachine.theorems.rasp.integers import conjunction
+from softmachine.theorems.rasp.rasp.attention import HALF, SelectorHeads, Summand
+from softmachine.theorems.rasp.rasp.selection import PairTable, SelectorProduct, SignedSelector
+from softmachine.theorems.rasp.values import BoundedFraction, BoundedInteger, Categorical, Value, as_number, one_hot
 from softmachine.transformer.attention import Mask
 
 
 @dataclass(frozen=True)
-class Categories:
+class CategoricalAggregates:
     """Builds the signals of aggregates of categorical values."""
 
-    heads: Heads
-    pointwise: Pointwise
+    heads: SelectorHeads
+    pointwise: ElementwiseGadgets
 
     @property
-    def letter(self) -> Signal:
+    def input_bit(self) -> Signal:
         """The bit that is 1 at input positions."""
-        return self.pointwise.letter
+        return self.pointwise.input_bit
 
-    def category_of(
-        self, name: str, selector: Selector, values: Category, default: Value, *, alike: bool = False
+    def common_category(
+        self, name: str, selector: SignedSelector, values: Categorical, default: Value, *, alike: bool = False
     ) -> Value:
         """The common value of all selected keys; undefined where they differ."""
-        product, end = selector.single, _constant_of(default)
+        product, end = selector.single_product, _constant_of(default)
         if product is None:
-            return self._counted_category(name, selector, values, default)
-        found, none = self._agreed(name, product, values, end, alike=alike)
+            return self._common_by_counting(name, selector, values, default)
+        found, none = self._find_common_value(name, product, values, end, alike=alike)
         return self._or_default(name, found, none, default) if isinstance(end, Undefined) else found
 
-    def _agreed(
-        self, name: str, product: Product, values: Category, end: Result, *, alike: bool
-    ) -> tuple[Category, Signal]:
+    def _find_common_value(
+        self, name: str, product: SelectorProduct, values: Categorical, end: PartialValue, *, alike: bool
+    ) -> tuple[Categorical, Signal]:
         """The common value of all selected keys, and a bit: no key is selected. The sink holds ``end``, if defined."""
-        codes, forms = self._coded(values, end)
+        codes, forms = self._retrieval_code(values, end)
         bits = Signal(tuple(forms), (BIT,) * len(forms))
         places = range(len(codes))
-        alike = (alike and not values.partial) or product.unique or len(values.values) + values.partial <= 1
+        alike = (
+            (alike and not values.may_be_undefined)
+            or product.is_unique
+            or len(values.values) + values.may_be_undefined <= 1
+        )
         if alike:
-            head, none = self.heads.fetched(name, product, bits, single=True)
+            head, none = self.heads.fetch(name, product, bits, single=True)
             agreed = [head[k] for k in places]
         else:
             # Retrieve the highest and the lowest code among the selected keys: they are equal iff all are.
             most = _power_of_two(len(codes) + 1)
             scale = constant(Fraction(1, 2 * most))
             gap = min(Fraction(1, 4), Fraction(1, 2 * most))
-            rank = _ranked([(form, k) for k, form in enumerate(self._own(values))], most)
-            back = _ranked([(form, len(values.values) - k) for k, form in enumerate(self._own(values))], most)
-            head, none = self.heads.extreme(f"{name}: highest", product, rank, scale, gap, bits)
-            other, _ = self.heads.extreme(f"{name}: lowest", product, back, scale, gap, bits)
-            agreed = [all_of(f"{name}: all are {k}", head[k].known(BIT), other[k].known(BIT)) for k in places]
-        if self.heads.visible(product) is not Mask.PAST and not isinstance(end, Undefined):
+            rank = _rank([(form, k) for k, form in enumerate(self._bits_with_undefined(values))], most)
+            back = _rank(
+                [(form, len(values.values) - k) for k, form in enumerate(self._bits_with_undefined(values))], most
+            )
+            head, none = self.heads.fetch_extreme(f"{name}: highest", product, rank, scale, gap, bits)
+            other, _ = self.heads.fetch_extreme(f"{name}: lowest", product, back, scale, gap, bits)
+            agreed = [all_of(f"{name}: all are {k}", head[k].with_range(BIT), other[k].with_range(BIT)) for k in places]
+        if self.heads.mask_of(product) is not Mask.PAST and not isinstance(end, Undefined):
             # The start token finds the sink, whose value must not count there.
-            place = next(k for k, code in enumerate(codes) if same(code, end))
-            agreed[place] = agreed[place] - self.heads.finder.frame.sink
+            place = next(k for k, code in enumerate(codes) if is_identical(code, end))
+            agreed[place] = agreed[place] - self.heads.integers.layout.sink
         result = named(name, one_hot(codes, [bit.forms[0] for bit in agreed]))
-        return Category(tuple(codes), result, values.partial or not alike), none
+        return Categorical(tuple(codes), result, values.may_be_undefined or not alike), none
 
-    def _own(self, values: Category) -> list[Affine]:
+    def _bits_with_undefined(self, values: Categorical) -> list[Affine]:
         """The bits of the values, then a bit for undefined."""
-        undefined = (self.letter - values.defined).forms[0]
-        return [*values.bits.forms, *([undefined] if values.partial else [])]
+        undefined = (self.input_bit - values.presence).forms[0]
+        return [*values.bits.forms, *([undefined] if values.may_be_undefined else [])]
 
-    def _coded(self, values: Category, end: Result) -> tuple[list[ir.Value], list[Affine]]:
+    def _retrieval_code(self, values: Categorical, end: PartialValue) -> tuple[list[ir.Value], list[Affine]]:
         """The values that may be retrieved, and the bits of each at a key; the sink has the default's."""
         codes, forms = list(values.values), list(values.bits.forms)
         if isinstance(end, Undefined):
             return codes, forms
-        place = next((k for k, code in enumerate(codes) if same(code, end)), len(codes))
+        place = next((k for k, code in enumerate(codes) if is_identical(code, end)), len(codes))
         if place == len(codes):
             codes.append(end)
             forms.append(Affine({}))
-        forms[place] = Affine.sum([forms[place], self.heads.finder.frame.sink.forms[0]])
+        forms[place] = Affine.sum([forms[place], self.heads.integers.layout.sink.forms[0]])
         return codes, forms
 
-    def _or_default(self, name: str, found: Category, none: Signal, default: Value) -> Value:
-        if not isinstance(default, Category):
-            some = (self.letter - none).known(BIT)
-            return self.pointwise.cases(f"{name} or default", [(some, found), (none, default)], partial=False)
-        values = list({identity(value): value for value in (*found.values, *default.values)}.values())
+    def _or_default(self, name: str, found: Categorical, none: Signal, default: Value) -> Value:
+        if not isinstance(default, Categorical):
+            some = (self.input_bit - none).with_range(BIT)
+            return self.pointwise.choose_case(f"{name} or default", [(some, found), (none, default)], partial=False)
+        values = list({identity_key(value): value for value in (*found.values, *default.values)}.values())
         forms = []
         for value in values:
-            own = [found.bit(value).forms[0]]
-            if any(identity(value) == identity(item) for item in default.values):
-                own.append(all_of(f"{name}: default", none, default.bit(value)).forms[0])
+            own = [found.bit_of(value).forms[0]]
+            if any(identity_key(value) == identity_key(item) for item in default.values):
+                own.append(all_of(f"{name}: default", none, default.bit_of(value)).forms[0])
             forms.append(Affine.sum(own))
-        single = found.partial
-        return Category(tuple(values), named(f"{name} or default", one_hot(values, forms)), single or default.partial)
+        single = found.may_be_undefined
+        return Categorical(
+            tuple(values), named(f"{name} or default", one_hot(values, forms)), single or default.may_be_undefined
+        )
 
-    def _counted_category(self, name: str, selector: Selector, values: Category, default: Value) -> Value:
+    def _common_by_counting(self, name: str, selector: SignedSelector, values: Categorical, default: Value) -> Value:
         """The same for any selector: the value whose number of selected keys is the width, which is not 0."""
-        addends = [Addend(Signal((form,), (BIT,)), 0, 1) for form in values.bits.forms]
-        count, sums = self.heads.counted(name, selector, addends)
-        finder = self.heads.finder
+        addends = [Summand(Signal((form,), (BIT,)), 0, 1) for form in values.bits.forms]
+        count, sums = self.heads.count_and_sum(name, selector, addends)
+        finder = self.heads.integers
         none = finder.compare(f"{name}: none", count, "=")
         bits = []
         for k, total in enumerate(sums):
-            missing = finder.minus(count, total, None)
+            missing = finder.subtract(count, total, None)
             same = finder.compare(f"{name}: all are {k}", missing, "=")
-            bits.append(all_of(f"{name}: some and all are {k}", same, (self.letter - none).known(BIT)).forms[0])
-        found = Category(values.values, named(name, one_hot(values.values, bits)), partial=True)
+            bits.append(all_of(f"{name}: some and all are {k}", same, (self.input_bit - none).with_range(BIT)).forms[0])
+        found = Categorical(values.values, named(name, one_hot(values.values, bits)), may_be_undefined=True)
         return self._or_default(name, found, none, default)
 
-    def extreme_category(self, name: str, selector: Selector, values: Category, default: Value, sign: int) -> Value:
+    def find_extreme_category(
+        self, name: str, selector: SignedSelector, values: Categorical, default: Value, sign: int
+    ) -> Value:
         """The largest of the numbers, or the smallest if the sign is -1."""
         if not all(map(is_number, values.values)):
             raise ConstructionError("it takes the largest or smallest of values that are not numbers")
         if len({isinstance(value, bool) for value in values.values}) > 1:
             return self._mixed_extreme(name, selector, values, default, sign)
         order = sorted(values.values, key=lambda value: sign * Fraction(value))  # type: ignore[arg-type]
-        forms = [values.bit(value).forms[0] for value in order]
-        undefined = [(self.letter - values.defined).forms[0]] if values.partial else []
-        if selector.single is None:
-            bits, none = self._counted_extreme(name, selector, [*forms, *undefined])
+        forms = [values.bit_of(value).forms[0] for value in order]
+        undefined = [(self.input_bit - values.presence).forms[0]] if values.may_be_undefined else []
+        if selector.single_product is None:
+            bits, none = self._extreme_by_counting(name, selector, [*forms, *undefined])
         else:
             most = _power_of_two(len(order) + 1)
-            rank = _ranked([(form, k) for k, form in enumerate([*forms, *undefined])], most)
+            rank = _rank([(form, k) for k, form in enumerate([*forms, *undefined])], most)
             read = Signal(tuple(forms), (BIT,) * len(forms))
             gap = min(Fraction(1, 4), Fraction(1, 2 * most))
-            bits, none = self.heads.extreme(name, selector.single, rank, constant(Fraction(1, 2 * most)), gap, read)
-        found = Category(tuple(order), named(name, one_hot(order, bits.forms[: len(order)])), values.partial)
+            bits, none = self.heads.fetch_extreme(
+                name, selector.single_product, rank, constant(Fraction(1, 2 * most)), gap, read
+            )
+        found = Categorical(
+            tuple(order), named(name, one_hot(order, bits.forms[: len(order)])), values.may_be_undefined
+        )
         return self._or_default(name, found, none, default)
 
-    def _counted_extreme(self, name: str, selector: Selector, forms: Sequence[Affine]) -> tuple[Signal, Signal]:
+    def _extreme_by_counting(
+        self, name: str, selector: SignedSelector, forms: Sequence[Affine]
+    ) -> tuple[Signal, Signal]:
         """For any selector: the last of the bits that is 1 at a selected key; and a bit: no key is selected."""
-        finder = self.heads.finder
-        addends = [Addend(Signal((form,), (BIT,)), 0, 1) for form in forms]
-        count, sums = self.heads.counted(name, selector, addends)
+        finder = self.heads.integers
+        addends = [Summand(Signal((form,), (BIT,)), 0, 1) for form in forms]
+        count, sums = self.heads.count_and_sum(name, selector, addends)
         there = [finder.compare(f"{name}: {k} occurs", total, ">") for k, total in enumerate(sums)]
         bits = []
         for k, bit in enumerate(there):
             higher = constant(0)
             for other in there[k + 1 :]:
                 higher = higher + other
-            bits.append(relu(f"{name} is {k}", bit - higher).known(BIT))
+            bits.append(relu(f"{name} is {k}", bit - higher).with_range(BIT))
         return stack(*bits), finder.compare(f"{name}: none", count, "=")
 
-    def _mixed_extreme(self, name: str, selector: Selector, values: Category, default: Value, sign: int) -> Value:
+    def _mixed_extreme(
+        self, name: str, selector: SignedSelector, values: Categorical, default: Value, sign: int
+    ) -> Value:
         """For Booleans and numbers: the common value if all agree; a Boolean if all are Booleans; else a number."""
-        if not isinstance(default, Category):
+        if not isinstance(default, Categorical):
             raise ConstructionError(
                 "it takes the largest or smallest of both Booleans and numbers, and has an unbounded default"
             )
-        agreed = self.category_of(f"{name}: same", selector, values, default)
-        whole = self.pointwise.tabulated(f"{name}: number", [values], _plainly)
-        is_bool = self.pointwise.tabulated(f"{name}: Boolean", [values], lambda value: isinstance(value, bool))
-        nothing = Category((0,), self.letter.labelled(("0",), exclusive=True), partial=False)
-        best = self.extreme_category(f"{name}: best", selector, whole, nothing, sign)
-        yes = Category((True,), self.letter.labelled(("true",), exclusive=True), partial=False)
-        only = self.extreme_category(f"{name}: only Booleans", selector, is_bool, yes, -1)
-        assert isinstance(agreed, Category)
-        assert isinstance(best, Category)
-        assert isinstance(only, Category)
-        several = self.pointwise.tabulated(
+        agreed = self.common_category(f"{name}: same", selector, values, default)
+        whole = self.pointwise.tabulate(f"{name}: number", [values], _sort_key)
+        is_bool = self.pointwise.tabulate(f"{name}: Boolean", [values], lambda value: isinstance(value, bool))
+        nothing = Categorical((0,), self.input_bit.with_labels(("0",), exclusive=True), may_be_undefined=False)
+        best = self.find_extreme_category(f"{name}: best", selector, whole, nothing, sign)
+        yes = Categorical((True,), self.input_bit.with_labels(("true",), exclusive=True), may_be_undefined=False)
+        only = self.find_extreme_category(f"{name}: only Booleans", selector, is_bool, yes, -1)
+        assert isinstance(agreed, Categorical)
+        assert isinstance(best, Categorical)
+        assert isinstance(only, Categorical)
+        several = self.pointwise.tabulate(
             f"{name}: several", [best, only], lambda number, boolean: bool(number) if boolean else number
         )
-        missing = (self.letter - agreed.defined).known(BIT)
-        return self.pointwise.cases(name, [(agreed.defined, agreed), (missing, several)], partial=values.partial)
+        missing = (self.input_bit - agreed.presence).with_range(BIT)
+        return self.pointwise.choose_case(
+            name, [(agreed.presence, agreed), (missing, several)], partial=values.may_be_undefined
+        )
 
 
-def _constant_of(value: Value) -> Result:
+def _constant_of(value: Value) -> PartialValue:
     """The value, if it is the same at every input position; otherwise undefined."""
-    return value.values[0] if isinstance(value, Category) and value.constant else UNDEFINED
+    return value.values[0] if isinstance(value, Categorical) and value.is_constant else UNDEFINED
 
 
 def _power_of_two(number: int) -> int:
@@ -189,31 +209,31 @@ def _power_of_two(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
-def _ranked(parts: Sequence[tuple[Affine, int]], most: int) -> Signal:
+def _rank(parts: Sequence[tuple[Affine, int]], most: int) -> Signal:
     form = Affine.sum(form * Fraction(rank) for form, rank in parts)
     return Signal((form,), (integer(0, most),))
 
 
-def _plainly(value: ir.Value) -> Result:
+def _sort_key(value: ir.Value) -> PartialValue:
     assert is_number(value)
-    return plain(value)
+    return normalise_number(value)
 
 
-MOST_ADDEND = 16
+MAX_SUMMAND = 16
 """Integers up to this absolute value are summed exactly, with one head per multiple of the length."""
 
 
 @dataclass(frozen=True)
-class Aggregates(Categories):
+class Aggregates(CategoricalAggregates):
     """Builds the signals of aggregates."""
 
-    def width(self, name: str, selector: Selector) -> Number:
+    def selector_width(self, name: str, selector: SignedSelector) -> BoundedInteger:
         """The number of selected keys."""
-        count, _ = self.heads.counted(name, selector)
+        count, _ = self.heads.count_and_sum(name, selector)
         return replace(count, presence=selector.presence)
 
-    def of(
-        self, name: str, selector: Selector, values: Value, default: Value, reduction: Reduction, *, alike: bool
+    def aggregate(
+        self, name: str, selector: SignedSelector, values: Value, default: Value, reduction: Reduction, *, alike: bool
     ) -> Value:
         """The reduction of the values of the selected keys.
 
@@ -226,29 +246,29 @@ class Aggregates(Categories):
             alike: Whether all selected keys are known to have the same value.
         """
         if not selector.products:  # it never selects a key
-            return self.guarded(name, default, selector.presence)
-        product = selector.single
-        if self._never_empty(product):
-            default = Category((0,), self.letter.labelled(("0",), exclusive=True), partial=False)
-            if isinstance(values, Category):
+            return self.mask_undefined(name, default, selector.presence)
+        product = selector.single_product
+        if self._is_never_empty(product):
+            default = Categorical((0,), self.input_bit.with_labels(("0",), exclusive=True), may_be_undefined=False)
+            if isinstance(values, Categorical):
                 default = replace(default, values=values.values[:1])
-        if isinstance(values, Category):
+        if isinstance(values, Categorical):
             if reduction is not Reduction.MEAN:
-                sign = 1 if reduction is Reduction.LARGEST else -1
-                result = self.extreme_category(name, selector, values, default, sign)
-            elif alike or (product is not None and product.unique) or not all(map(is_number, values.values)):
-                result = self.category_of(name, selector, values, default, alike=alike)
+                sign = 1 if reduction is Reduction.MAXIMUM else -1
+                result = self.find_extreme_category(name, selector, values, default, sign)
+            elif alike or (product is not None and product.is_unique) or not all(map(is_number, values.values)):
+                result = self.common_category(name, selector, values, default, alike=alike)
             else:
-                result = self._mean(name, selector, numeric(values), default)
+                result = self._build_mean(name, selector, as_number(values), default)
         elif reduction is not Reduction.MEAN:
-            result = self._extreme_number(name, self._one(product), values, default, reduction)
-        elif (alike and values.presence is None) or (product is not None and product.unique):
-            result = self._fetched_number(name, self._one(product), values, default)
+            result = self._find_extreme_number(name, self._only_product(product), values, default, reduction)
+        elif (alike and values.presence is None) or (product is not None and product.is_unique):
+            result = self._fetch_number(name, self._only_product(product), values, default)
         else:
-            result = self._mean(name, selector, values, default)
-        return self.guarded(name, result, selector.presence)
+            result = self._build_mean(name, selector, values, default)
+        return self.mask_undefined(name, result, selector.presence)
 
-    def _one(self, product: Product | None) -> Product:
+    def _only_product(self, product: SelectorProduct | None) -> SelectorProduct:
         """The only product.
 
         Raises:
@@ -261,83 +281,98 @@ class Aggregates(Categories):
             )
         return product
 
-    def guarded(self, name: str, value: Value, presence: Signal | None) -> Value:
+    def mask_undefined(self, name: str, value: Value, presence: Signal | None) -> Value:
         """The value, made undefined where a bit is 0."""
         if presence is None:
             return value
-        if isinstance(value, Category):
-            return self.pointwise.cases(f"{name}, if defined", [(presence, value)], partial=True)
-        return replace(value, presence=both(f"{name} is defined", value.presence, presence))
+        if isinstance(value, Categorical):
+            return self.pointwise.choose_case(f"{name}, if defined", [(presence, value)], partial=True)
+        return replace(value, presence=conjunction(f"{name} is defined", value.presence, presence))
 
     # Integers
 
-    def _fetched_number(self, name: str, product: Product, values: Number | Ratio, default: Value) -> Value:
+    def _fetch_number(
+        self, name: str, product: SelectorProduct, values: BoundedInteger | BoundedFraction, default: Value
+    ) -> Value:
         """The number at the only selected key."""
-        return self._read(name, values, default, lambda read: self.heads.fetched(name, product, read, single=True))
+        return self._number_from_head(
+            name, values, default, lambda read: self.heads.fetch(name, product, read, single=True)
+        )
 
-    def _extreme_number(
-        self, name: str, product: Product, values: Number | Ratio, default: Value, reduction: Reduction
+    def _find_extreme_number(
+        self,
+        name: str,
+        product: SelectorProduct,
+        values: BoundedInteger | BoundedFraction,
+        default: Value,
+        reduction: Reduction,
     ) -> Value:
         """The largest or smallest of unbounded integers. Gap: a constant fraction of 1/(n+1)."""
-        if not isinstance(values, Number):
+        if not isinstance(values, BoundedInteger):
             raise ConstructionError("it takes the largest or smallest of unbounded fractions")
         if values.presence is not None:
             raise ConstructionError("it takes the largest or smallest of integers that may be undefined")
         reach = 4 * max(*values.pieces, 1)
-        sign = 1 if reduction is Reduction.LARGEST else -1
-        gap = self.heads.finder.frame.unit * Fraction(1, reach)
+        sign = 1 if reduction is Reduction.MAXIMUM else -1
+        gap = self.heads.integers.layout.inverse_visible * Fraction(1, reach)
         scale = position(gap)
         centre = values.value * sign
-        rank = centre.known(integer(values.low.meet(values.high * -1), values.high.join(values.low * -1)))
-
-        # Ranks lie between -1/4 and 1/4, so that the sink is 1/2 below the selected keys.
-        return self._read(
-            name, values, default, lambda read: self.heads.extreme(name, product, rank, scale, gap, read, HALF)
+        rank = centre.with_range(
+            integer(values.low.lower_bound(values.high * -1), values.high.upper_bound(values.low * -1))
         )
 
-    def _read(
-        self, name: str, values: Number | Ratio, default: Value, read: Callable[[Signal], tuple[Signal, Signal]]
+        # Ranks lie between -1/4 and 1/4, so that the sink is 1/2 below the selected keys.
+        return self._number_from_head(
+            name, values, default, lambda read: self.heads.fetch_extreme(name, product, rank, scale, gap, read, HALF)
+        )
+
+    def _number_from_head(
+        self,
+        name: str,
+        values: BoundedInteger | BoundedFraction,
+        default: Value,
+        read: Callable[[Signal], tuple[Signal, Signal]],
     ) -> Value:
         """A number that a head retrieves, with its presence, square and inverse as far as known."""
-        number = isinstance(values, Number)
-        value = values.value if isinstance(values, Number) else self.heads.finder.real(values)
-        square = values.square if isinstance(values, Number) else None
-        inverse = values.inverse if isinstance(values, Number) else None
+        number = isinstance(values, BoundedInteger)
+        value = values.value if isinstance(values, BoundedInteger) else self.heads.integers.to_real(values)
+        square = values.square if isinstance(values, BoundedInteger) else None
+        inverse = values.inverse if isinstance(values, BoundedInteger) else None
         parts = [value, values.presence, square, inverse]
         head, none = read(stack(*(part for part in parts if part is not None)))
         taken = iter(range(len(head)))
-        found = [None if part is None else head[next(taken)].known(part.kinds[0]) for part in parts]
-        some = (self.letter - none).known(BIT)
+        found = [None if part is None else head[next(taken)].with_range(part.ranges[0]) for part in parts]
+        some = (self.input_bit - none).with_range(BIT)
         here, presence = found[0], found[1]
         assert here is not None
-        result: Number | Ratio
-        if isinstance(values, Number):
-            result = Number(values.low, values.high, named(name, here), square=found[2], inverse=found[3])
+        result: BoundedInteger | BoundedFraction
+        if isinstance(values, BoundedInteger):
+            result = BoundedInteger(values.low, values.high, named(name, here), square=found[2], inverse=found[3])
         else:
-            result = replace(values, value=named(name, here), over=None)
+            result = replace(values, value=named(name, here), numerator_and_denominator=None)
         presence = None if values.presence is None else presence
         result = replace(result, presence=presence)
-        plain = numeric(default)
+        plain = as_number(default)
         if (
             number
-            and isinstance(plain, Number)
-            and plain.line is not None
-            and plain.line.a == 0 == plain.line.b == plain.line.c
+            and isinstance(plain, BoundedInteger)
+            and plain.linear_form is not None
+            and plain.linear_form.a == 0 == plain.linear_form.b == plain.linear_form.c
         ):
-            missing = presence if presence is None else named(f"{name} is defined", (presence + none).known(BIT))
+            missing = presence if presence is None else named(f"{name} is defined", (presence + none).with_range(BIT))
             return replace(result, presence=missing)
-        if isinstance(plain, Ratio) or isinstance(result, Ratio):
-            return self._fraction_or_default(name, as_ratio(result), none, as_ratio(plain), some)
-        if not plain.grows and isinstance(result, Number):
+        if isinstance(plain, BoundedFraction) or isinstance(result, BoundedFraction):
+            return self._fraction_or_default(name, as_fraction(result), none, as_fraction(plain), some)
+        if not plain.depends_on_length and isinstance(result, BoundedInteger):
             # The head retrieves 0 where no key is selected; a bounded default can be added there.
-            chosen = self.heads.finder.choose(f"{name}: default", [(none, plain)])
-            total = self.heads.finder.plus(result, chosen, None)
-            low, high = result.low.meet(plain.low), result.high.join(plain.high)
-            bounded = Number(low, high, total.value.known(integer(low, high)))
-            return replace(bounded, presence=self._either(name, presence, plain.presence, some, none))
-        return self.pointwise.cases(f"{name} or default", [(some, result), (none, plain)], partial=False)
+            chosen = self.heads.integers.choose_integer(f"{name}: default", [(none, plain)])
+            total = self.heads.integers.add(result, chosen, None)
+            low, high = result.low.lower_bound(plain.low), result.high.upper_bound(plain.high)
+            bounded = BoundedInteger(low, high, total.value.with_range(integer(low, high)))
+            return replace(bounded, presence=self._presence_of_choice(name, presence, plain.presence, some, none))
+        return self.pointwise.choose_case(f"{name} or default", [(some, result), (none, plain)], partial=False)
 
-    def _either(
+    def _presence_of_choice(
         self, name: str, found: Signal | None, default: Signal | None, some: Signal, none: Signal
     ) -> Signal | None:
         """A bit: whether the chosen value is defined."""
@@ -345,25 +380,31 @@ class Aggregates(Categories):
             return None
         first = some if found is None else found  # 0 at the sink
         second = none if default is None else all_of(f"{name}: default is defined", none, default)
-        return named(f"{name} is defined", (first + second).known(BIT))
+        return named(f"{name} is defined", (first + second).with_range(BIT))
 
     # Means
 
-    def _mean(self, name: str, selector: Selector, values: Number | Ratio, default: Value) -> Value:
+    def _build_mean(
+        self, name: str, selector: SignedSelector, values: BoundedInteger | BoundedFraction, default: Value
+    ) -> Value:
         """The mean of numbers: a real number if one head computes it; for integers also numerator and denominator."""
-        plain, lacking = self._default(default)
-        addend = self._addend(values)
+        plain, lacking = self._default_number(default)
+        addend = self._small_summand(values)
         over, value, none = None, None, None
-        product = selector.single
+        product = selector.single_product
         if product is not None:
-            real = values.value if isinstance(values, Number) else self.heads.finder.real(values)
-            head, none = self.heads.fetched(f"mean of {name}", product, real, single=False)
-            value = head[0].known(Kind(real.kinds[0].low, real.kinds[0].high, None))
+            real = values.value if isinstance(values, BoundedInteger) else self.heads.integers.to_real(values)
+            head, none = self.heads.fetch(f"mean of {name}", product, real, single=False)
+            value = head[0].with_range(ValueRange(real.ranges[0].low, real.ranges[0].high, None))
         if addend is not None:
-            count, (total,) = self.heads.counted(name, selector, [addend])
+            count, (total,) = self.heads.count_and_sum(name, selector, [addend])
             if none is None:
-                none = self.heads.finder.compare(f"{name}: none", count, "=")
-            filled = self.heads.finder.plus(count, self._bit(none), None) if not self._never_empty(product) else count
+                none = self.heads.integers.compare(f"{name}: none", count, "=")
+            filled = (
+                self.heads.integers.add(count, self._as_presence(none), None)
+                if not self._is_never_empty(product)
+                else count
+            )
             over = (total, filled)
         if value is None and over is None:
             raise ConstructionError(
@@ -371,55 +412,59 @@ class Aggregates(Categories):
                 hint="aggregate with each selector separately",
             )
         assert none is not None
-        ratio = as_ratio(values)
-        result = Ratio(value, ratio.factor, ratio.power + 1, over, self._undefined_free(name, selector, values))
-        if self._never_empty(product) or _is_zero(plain):
+        ratio = as_fraction(values)
+        result = BoundedFraction(value, ratio.factor, ratio.power + 1, over, self._all_defined(name, selector, values))
+        if self._is_never_empty(product) or _is_zero(plain):
             return result
-        some = (self.letter - none).known(BIT)
+        some = (self.input_bit - none).with_range(BIT)
         if lacking:
-            return replace(result, presence=both(f"{name}: a key is selected", result.presence, some))
+            return replace(result, presence=conjunction(f"{name}: a key is selected", result.presence, some))
         if result.presence is not None:  # where no key is selected, no selected value is undefined
-            result = replace(result, presence=both(f"{name}: mean is defined", result.presence, some))
-        return self._fraction_or_default(name, result, none, as_ratio(plain), some)
+            result = replace(result, presence=conjunction(f"{name}: mean is defined", result.presence, some))
+        return self._fraction_or_default(name, result, none, as_fraction(plain), some)
 
-    def _default(self, default: Value) -> tuple[Number | Ratio, bool]:
+    def _default_number(self, default: Value) -> tuple[BoundedInteger | BoundedFraction, bool]:
         """The default as a number and False; 0 and True if it is not a number."""
-        if isinstance(default, Category) and not all(map(is_number, default.values)):
-            zero = Category((0,), self.letter.labelled(("0",)), partial=False)
-            return numeric(zero), True
-        return numeric(default), False
+        if isinstance(default, Categorical) and not all(map(is_number, default.values)):
+            zero = Categorical((0,), self.input_bit.with_labels(("0",)), may_be_undefined=False)
+            return as_number(zero), True
+        return as_number(default), False
 
-    def _addend(self, values: Number | Ratio) -> Addend | None:
+    def _small_summand(self, values: BoundedInteger | BoundedFraction) -> Summand | None:
         """The summand, if it is a small integer."""
-        if not isinstance(values, Number) or values.grows:
+        if not isinstance(values, BoundedInteger) or values.depends_on_length:
             return None
         low, high = int(values.low.at(0)), int(values.high.at(0))
-        return Addend(values.value, low, high) if max(-low, high) <= MOST_ADDEND else None
+        return Summand(values.value, low, high) if max(-low, high) <= MAX_SUMMAND else None
 
-    def _never_empty(self, product: Product | None) -> bool:
-        return product is not None and product.reflexive and self.heads.visible(product) is not Mask.PAST
+    def _is_never_empty(self, product: SelectorProduct | None) -> bool:
+        return product is not None and product.is_reflexive and self.heads.mask_of(product) is not Mask.PAST
 
-    def _bit(self, bit: Signal) -> Number:
-        return Number(Bound.of(0), Bound.of(1), bit.known(BIT))
+    def _as_presence(self, bit: Signal) -> BoundedInteger:
+        return BoundedInteger(Polynomial.coerce(0), Polynomial.coerce(1), bit.with_range(BIT))
 
-    def _undefined_free(self, name: str, selector: Selector, values: Number | Ratio) -> Signal | None:
+    def _all_defined(
+        self, name: str, selector: SignedSelector, values: BoundedInteger | BoundedFraction
+    ) -> Signal | None:
         """A bit: whether no selected value is undefined."""
         if values.presence is None:
             return None
-        undefined = (self.letter - values.presence).known(BIT)
-        grid = Grid((f"{name}: undefined", ""), None, self.letter, undefined, 1, "key")
-        if selector.single is None:
+        undefined = (self.input_bit - values.presence).with_range(BIT)
+        grid = PairTable((f"{name}: undefined", ""), None, self.input_bit, undefined, 1, "key")
+        if selector.single_product is None:
             raise ConstructionError(
                 "it is a mean of numbers that may be undefined, over a selector that takes several heads"
             )
-        product = selector.single
-        some = self.heads.some(f"{name}: undefined", replace(product, grids=(*product.grids, grid)))
-        return (self.letter - some).known(BIT)
+        product = selector.single_product
+        some = self.heads.exists(f"{name}: undefined", replace(product, tables=(*product.tables, grid)))
+        return (self.input_bit - some).with_range(BIT)
 
-    def _fraction_or_default(self, name: str, found: Ratio, none: Signal, default: Ratio, some: Signal) -> Ratio:
+    def _fraction_or_default(
+        self, name: str, found: BoundedFraction, none: Signal, default: BoundedFraction, some: Signal
+    ) -> BoundedFraction:
         """A fraction, which is 0 where no key is selected, plus the default there."""
         presence = (
-            self._either(name, found.presence, default.presence, some, none)
+            self._presence_of_choice(name, found.presence, default.presence, some, none)
             if found.presence or default.presence
             else None
         )
@@ -427,19 +472,33 @@ class Aggregates(Categories):
         extra = (
             None
             if default.value is None
-            else self.pointwise.cases(f"{name}: default", [(none, replace(default, presence=None))], partial=False)
+            else self.pointwise.choose_case(
+                f"{name}: default", [(none, replace(default, presence=None))], partial=False
+            )
         )
-        if found.value is not None and isinstance(extra, Ratio) and extra.value is not None:
-            kinds = found.value.kinds[0], extra.value.kinds[0]
-            kind = Kind(kinds[0].low.meet(kinds[1].low), kinds[0].high.join(kinds[1].high), None)
-            value = named(f"{name} or default", (found.value + extra.value).known(kind))
-        if found.over is not None and default.factor == 1 and default.power == 0 and isinstance(extra, Ratio):
+        if found.value is not None and isinstance(extra, BoundedFraction) and extra.value is not None:
+            kinds = found.value.ranges[0], extra.value.ranges[0]
+            kind = ValueRange(kinds[0].low.lower_bound(kinds[1].low), kinds[0].high.upper_bound(kinds[1].high), None)
+            value = named(f"{name} or default", (found.value + extra.value).with_range(kind))
+        if (
+            found.numerator_and_denominator is not None
+            and default.factor == 1
+            and default.power == 0
+            and isinstance(extra, BoundedFraction)
+        ):
             assert extra.value is not None
-            kind = Kind(extra.value.kinds[0].low, extra.value.kinds[0].high, "1")
-            more = Number(kind.low, kind.high, extra.value.known(kind))
-            over = (self.heads.finder.plus(found.over[0], more, None), found.over[1])
-        return Ratio(value, found.factor * default.factor, max(found.power, default.power), over, presence)
+            kind = ValueRange(extra.value.ranges[0].low, extra.value.ranges[0].high, "1")
+            more = BoundedInteger(kind.low, kind.high, extra.value.with_range(kind))
+            over = (
+                self.heads.integers.add(found.numerator_and_denominator[0], more, None),
+                found.numerator_and_denominator[1],
+            )
+        return BoundedFraction(value, found.factor * default.factor, max(found.power, default.power), over, presence)
 
 
-def _is_zero(number: Number | Ratio) -> bool:
-    return isinstance(number, Number) and number.line is not None and not any(vars(number.line).values())
+def _is_zero(number: BoundedInteger | BoundedFraction) -> bool:
+    return (
+        isinstance(number, BoundedInteger)
+        and number.linear_form is not None
+        and not any(vars(number.linear_form).values())
+    )

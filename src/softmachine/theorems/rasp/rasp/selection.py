@@ -14,16 +14,16 @@ from itertools import combinations, starmap
 from softmachine.ir import Signal
 from softmachine.ir.ranges import BIT
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.rasp.values import Number
+from softmachine.theorems.rasp.values import BoundedInteger
 from softmachine.transformer.attention import Mask
 
-MOST_PRODUCTS = 64
+MAX_PRODUCTS = 64
 """The largest number of products of a selector."""
 _STRICTER = (Mask.ALL, Mask.CAUSAL, Mask.PAST)
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class PairTable:
     """A table over pairs of values: Σ_v A_v(query) B_v(key) is 1 if the pair is selected, else 0.
 
     Args:
@@ -41,30 +41,32 @@ class Grid:
     query: Signal
     key: Signal
     width: int
-    free: str
+    independent_of: str
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether every pair is selected."""
         return self.rows is not None and all(len(row) == self.width for row in self.rows)
 
     @property
-    def reflexive(self) -> bool:
+    def is_reflexive(self) -> bool:
         """Whether every value is paired with itself."""
         same = self.operands[0] == self.operands[1] and self.rows is not None
         return same and all(k in row for k, row in enumerate(self.rows or ()))
 
-    def negated(self, letter: Signal, rebuilt: Callable[[Grid, tuple[frozenset[int], ...]], Grid]) -> Grid:
+    def negate(
+        self, letter: Signal, rebuilt: Callable[[PairTable, tuple[frozenset[int], ...]], PairTable]
+    ) -> PairTable:
         """The table of the pairs that are not selected."""
         if self.rows is not None:
             every = frozenset(range(self.width))
             return rebuilt(self, tuple(every - row for row in self.rows))
-        if self.free == "key":
-            return replace(self, key=_complement(self.key, letter), operands=_not(self.operands))
-        return replace(self, query=_complement(self.query, letter), operands=_not(self.operands))
+        if self.independent_of == "key":
+            return replace(self, key=_complement(self.key, letter), operands=_name_of_negation(self.operands))
+        return replace(self, query=_complement(self.query, letter), operands=_name_of_negation(self.operands))
 
 
-def _not(operands: tuple[str, str]) -> tuple[str, str]:
+def _name_of_negation(operands: tuple[str, str]) -> tuple[str, str]:
     key, query = operands
     return (key[4:] if key.startswith("not ") else f"not {key}"), query
 
@@ -75,7 +77,7 @@ def _complement(bits: Signal, letter: Signal) -> Signal:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairing:
+class IntegerCondition:
     """A condition on an integer of the key and one of the query: that they are equal, or the key's is smaller.
 
     Args:
@@ -86,12 +88,12 @@ class Pairing:
     """
 
     operands: tuple[str, str]
-    key: Number
-    query: Number
+    key: BoundedInteger
+    query: BoundedInteger
     inclusive: bool = False
 
     @property
-    def plain(self) -> tuple[str, str]:
+    def operand_names(self) -> tuple[str, str]:
         """The names of the operands, without a minus sign on both sides."""
         key, query = self.operands
         both = key.startswith("-") and query.startswith("-")
@@ -104,40 +106,40 @@ class Pairing:
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
+class SelectorProduct:
     """A conjunction of tables, equalities, orders and a mask."""
 
-    grids: tuple[Grid, ...] = ()
-    equal: tuple[Pairing, ...] = ()
-    less: tuple[Pairing, ...] = ()
+    tables: tuple[PairTable, ...] = ()
+    equalities: tuple[IntegerCondition, ...] = ()
+    orders: tuple[IntegerCondition, ...] = ()
     mask: Mask = Mask.ALL
 
     @property
-    def trivial(self) -> bool:
+    def is_mask_only(self) -> bool:
         """Whether it is only a mask."""
-        return not (self.grids or self.equal or self.less)
+        return not (self.tables or self.equalities or self.orders)
 
     @property
-    def unique(self) -> bool:
+    def is_unique(self) -> bool:
         """Whether it selects at most one key: an equality determines its position."""
-        return any(pair.key.line is not None and pair.key.line.b != 0 for pair in self.equal)
+        return any(pair.key.linear_form is not None and pair.key.linear_form.b != 0 for pair in self.equalities)
 
     @property
-    def reflexive(self) -> bool:
+    def is_reflexive(self) -> bool:
         """Whether every position is known to select itself, if the mask permits it."""
-        same = all(pair.operands[0] == pair.operands[1] for pair in self.equal)
-        return same and not self.less and all(grid.reflexive for grid in self.grids)
+        same = all(pair.operands[0] == pair.operands[1] for pair in self.equalities)
+        return same and not self.orders and all(grid.is_reflexive for grid in self.tables)
 
     @property
     def signature(self) -> tuple[object, ...]:
         """A hashable key; equal for equal products."""
-        grids = sorted(repr((grid.operands, grid.rows and [sorted(row) for row in grid.rows])) for grid in self.grids)
-        pairs = [sorted(pair.relation for pair in pairs) for pairs in (self.equal, self.less)]
+        grids = sorted(repr((grid.operands, grid.rows and [sorted(row) for row in grid.rows])) for grid in self.tables)
+        pairs = [sorted(pair.relation for pair in pairs) for pairs in (self.equalities, self.orders)]
         return (tuple(grids), *map(tuple, pairs), self.mask)
 
 
 @dataclass(frozen=True, eq=False)
-class Selector:
+class SignedSelector:
     """A selector Σ sign · product, which is 0 or 1; and where it is defined.
 
     Args:
@@ -145,19 +147,19 @@ class Selector:
         presence: A bit: whether it is defined at the query; None if it always is.
     """
 
-    products: tuple[tuple[int, Product], ...]
+    products: tuple[tuple[int, SelectorProduct], ...]
     presence: Signal | None = None
 
     @property
-    def single(self) -> Product | None:
+    def single_product(self) -> SelectorProduct | None:
         """The only product, if one head implements the selector; otherwise None."""
-        if len(self.products) == 1 and self.products[0][0] == 1 and not self.products[0][1].less:
+        if len(self.products) == 1 and self.products[0][0] == 1 and not self.products[0][1].orders:
             return self.products[0][1]
         return None
 
 
 @dataclass(frozen=True)
-class Algebra:
+class SelectorAlgebra:
     """Conjunction, disjunction and negation of selectors.
 
     Args:
@@ -165,94 +167,94 @@ class Algebra:
         rebuilt: Makes a table over the same operands with other rows.
     """
 
-    letter: Signal
-    rebuilt: Callable[[Grid, tuple[frozenset[int], ...]], Grid]
+    input_bit: Signal
+    rebuild: Callable[[PairTable, tuple[frozenset[int], ...]], PairTable]
 
-    def negated(self, selector: Selector) -> Selector:
+    def negate(self, selector: SignedSelector) -> SignedSelector:
         """The selector of all other keys."""
         grid = _only_grid(selector)
         if grid is not None:
-            return replace(selector, products=self._of(grid.negated(self.letter, self.rebuilt)))
+            return replace(selector, products=self._of_table(grid.negate(self.input_bit, self.rebuild)))
         flipped = [(-sign, product) for sign, product in selector.products]
-        return replace(selector, products=_collected([(1, Product()), *flipped]))
+        return replace(selector, products=_merge_products([(1, SelectorProduct()), *flipped]))
 
-    def both(self, one: Selector, other: Selector) -> Selector:
+    def intersect(self, one: SignedSelector, other: SignedSelector) -> SignedSelector:
         """The selector of keys that both select."""
         parts = [
             (sign * factor, joined)
             for sign, product in one.products
             for factor, item in other.products
-            if (joined := self.joined(product, item)) is not None
+            if (joined := self.multiply(product, item)) is not None
         ]
-        return Selector(_collected(parts))
+        return SignedSelector(_merge_products(parts))
 
-    def either(self, one: Selector, other: Selector) -> Selector:
+    def unite(self, one: SignedSelector, other: SignedSelector) -> SignedSelector:
         """The selector of keys that at least one selects."""
         first, second = _only_grid(one), _only_grid(other)
         if first and second and first.operands == second.operands and first.rows and second.rows:
             rows = tuple(a | b for a, b in zip(first.rows, second.rows, strict=True))
-            return Selector(self._of(self.rebuilt(first, rows)))
-        common = [(-sign, product) for sign, product in self.both(one, other).products]
-        return Selector(_collected([*one.products, *other.products, *common]))
+            return SignedSelector(self._of_table(self.rebuild(first, rows)))
+        common = [(-sign, product) for sign, product in self.intersect(one, other).products]
+        return SignedSelector(_merge_products([*one.products, *other.products, *common]))
 
-    def _of(self, grid: Grid) -> tuple[tuple[int, Product], ...]:
-        product = self.joined(Product(), Product((grid,)))
+    def _of_table(self, grid: PairTable) -> tuple[tuple[int, SelectorProduct], ...]:
+        product = self.multiply(SelectorProduct(), SelectorProduct((grid,)))
         return () if product is None else ((1, product),)
 
-    def joined(self, one: Product, other: Product) -> Product | None:
+    def multiply(self, one: SelectorProduct, other: SelectorProduct) -> SelectorProduct | None:
         """The conjunction of two products; None if it is unsatisfiable."""
-        grids: dict[tuple[str, str], Grid] = {}
-        for item in (*one.grids, *other.grids):
+        grids: dict[tuple[str, str], PairTable] = {}
+        for item in (*one.tables, *other.tables):
             grid, known = item, grids.get(item.operands)
             if known is not None and known.rows is not None and item.rows is not None:
-                grid = self.rebuilt(item, tuple(a & b for a, b in zip(known.rows, item.rows, strict=True)))
+                grid = self.rebuild(item, tuple(a & b for a, b in zip(known.rows, item.rows, strict=True)))
             if grid.rows is not None and not any(grid.rows):
                 return None
-            if _not(grid.operands) in grids:
+            if _name_of_negation(grid.operands) in grids:
                 return None
             grids[grid.operands] = grid
-        every = {key: grid for key, grid in grids.items() if not grid.full}
+        every = {key: grid for key, grid in grids.items() if not grid.is_full}
         mask = max(one.mask, other.mask, key=_STRICTER.index)
-        equal, less = _distinct(one.equal, other.equal), _distinct(one.less, other.less)
+        equal, less = _are_distinct(one.equalities, other.equalities), _are_distinct(one.orders, other.orders)
         same = {pair.operands for pair in equal}
-        decided = [pair for pair in less if pair.plain in same]
-        if any(not pair.inclusive for pair in decided) or any(starmap(_exclude, combinations(equal, 2))):
+        decided = [pair for pair in less if pair.operand_names in same]
+        if any(not pair.inclusive for pair in decided) or any(starmap(_are_contradictory, combinations(equal, 2))):
             return None
-        return Product(tuple(every.values()), equal, tuple(pair for pair in less if pair not in decided), mask)
+        return SelectorProduct(tuple(every.values()), equal, tuple(pair for pair in less if pair not in decided), mask)
 
 
-def _exclude(one: Pairing, other: Pairing) -> bool:
+def _are_contradictory(one: IntegerCondition, other: IntegerCondition) -> bool:
     """Whether two equalities are contradictory: one integer of the key would equal two that differ by a constant."""
-    ours, theirs = one.query.line, other.query.line
+    ours, theirs = one.query.linear_form, other.query.linear_form
     if one.operands[0] != other.operands[0] or ours is None or theirs is None:
         return False
     return (ours.b, ours.c) == (theirs.b, theirs.c) and ours.a != theirs.a
 
 
-def _distinct(one: Sequence[Pairing], other: Sequence[Pairing]) -> tuple[Pairing, ...]:
+def _are_distinct(one: Sequence[IntegerCondition], other: Sequence[IntegerCondition]) -> tuple[IntegerCondition, ...]:
     return tuple({pair.relation: pair for pair in (*one, *other)}.values())
 
 
-def _only_grid(selector: Selector) -> Grid | None:
+def _only_grid(selector: SignedSelector) -> PairTable | None:
     """The table, if the selector is a single table."""
     if len(selector.products) != 1 or selector.products[0][0] != 1:
         return None
     product = selector.products[0][1]
-    plain = not product.equal and not product.less and product.mask is Mask.ALL
-    return product.grids[0] if plain and len(product.grids) == 1 else None
+    plain = not product.equalities and not product.orders and product.mask is Mask.ALL
+    return product.tables[0] if plain and len(product.tables) == 1 else None
 
 
-def _collected(parts: Sequence[tuple[int, Product]]) -> tuple[tuple[int, Product], ...]:
+def _merge_products(parts: Sequence[tuple[int, SelectorProduct]]) -> tuple[tuple[int, SelectorProduct], ...]:
     """Combines equal products, and removes those that cancel."""
     signs: dict[tuple[object, ...], int] = {}
-    products: dict[tuple[object, ...], Product] = {}
+    products: dict[tuple[object, ...], SelectorProduct] = {}
     for sign, product in parts:
         signature = product.signature
         signs[signature] = signs.get(signature, 0) + sign
         products[signature] = product
     kept = tuple((sign, products[signature]) for signature, sign in signs.items() if sign)
-    if len(kept) > MOST_PRODUCTS:
+    if len(kept) > MAX_PRODUCTS:
         raise ConstructionError(
-            f"the selector is a sum of {len(kept)} products of conditions; the limit is {MOST_PRODUCTS}"
+            f"the selector is a sum of {len(kept)} products of conditions; the limit is {MAX_PRODUCTS}"
         )
     return kept

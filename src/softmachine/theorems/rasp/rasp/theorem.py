@@ -54,11 +54,17 @@ from softmachine.ir import Program
 from softmachine.ir.primitives import one_hot
 from softmachine.ir.ranges import BIT
 from softmachine.languages import rasp
-from softmachine.theorems.rasp.layout import AtLetters, Frame
-from softmachine.theorems.rasp.rasp.codec import CausalRaspCodec, GeneratingRaspCodec, RaspCodec, bounded, causal
-from softmachine.theorems.rasp.rasp.logits import logits, next_tokens
-from softmachine.theorems.rasp.rasp.lowering import Build, construction_of
-from softmachine.theorems.theorem import Guide, Needs, Theorem
+from softmachine.theorems.rasp.layout import AtInputPositions, PositionLayout
+from softmachine.theorems.rasp.rasp.codec import (
+    CausalRaspCodec,
+    GeneratingRaspCodec,
+    RaspCodec,
+    make_causal,
+    needs_max_length,
+)
+from softmachine.theorems.rasp.rasp.logits import logits, next_token_logits
+from softmachine.theorems.rasp.rasp.lowering import Lowering, errors_located_at
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 
 REFERENCE = "Thinking Like Transformers, for the language; the constructions are our own"
 COST = "one head per product of a selector, one per integer that is looked up; independent of the input length"
@@ -71,20 +77,20 @@ STEPS = (
     "With the sink 1/2 lower, the head retrieves the mean of the selected values, or a bit for 'none selected'.",
     "Integers are compared by units, and chosen by way of 1/(x+1); the output has the largest logit.",
 )
-GUIDE = (
-    Guide("Which symbol is here?", "It is looked up from the token, as a one-hot vector.", ("letter…",)),
-    Guide(
+TOUR = (
+    TourStep("Which symbol is here?", "It is looked up from the token, as a one-hot vector.", ("letter…",)),
+    TourStep(
         "Which keys are selected?",
         "They score T + Σ x² for this query, and so does the start token; all others at least 1 less. The head "
         "averages [sink] over them: 1/(c+1).",
         ("mean of …",),
     ),
-    Guide(
+    TourStep(
         "How many are there?",
         "The lookup scores (2 c j - j²)/(c+1) at position j: the best position is c itself.",
         ("recover …",),
     ),
-    Guide(
+    TourStep(
         "What is the output?",
         "A category has one token per value; an integer x, such as a width, gives the token of v the logit 2 x v - v².",
         ("width of …", "result…"),
@@ -92,21 +98,23 @@ GUIDE = (
 )
 
 
-def answers_of(codec: RaspCodec, attention: str = "hard") -> Program:
+def recogniser_signals(codec: RaspCodec, attention: str = "hard") -> Program:
     """A transformer that outputs at every position the program's output there.
 
     Raises:
         ConstructionError: If there is no construction for a definition; the message gives its name and the reason.
     """
     del attention  # soft attention comes from certificates
-    build = _built(codec.program, codec.length)
-    with construction_of(codec.program.output, build.place):
-        output = logits(build, codec.answers, build.values[codec.program.output])
+    build = _lower_program(codec.program, codec.length)
+    with errors_located_at(codec.program.output, build.place):
+        output = logits(build, codec.output_vocabulary, build.values[codec.program.output])
     tokens = (codec.start, *codec.alphabet)
-    return Program(codec.program.name, tokens, codec.answers.tokens, output, margin=Fraction(1), sharpness=SHARPNESS)
+    return Program(
+        codec.program.name, tokens, codec.output_vocabulary.tokens, output, margin=Fraction(1), sharpness=SHARPNESS
+    )
 
 
-def continuation_of(codec: GeneratingRaspCodec, attention: str = "hard") -> Program:
+def decoder_signals(codec: GeneratingRaspCodec, attention: str = "hard") -> Program:
     """A decoder that appends the output at the last position to its input, until it is the stop symbol.
 
     Raises:
@@ -115,69 +123,72 @@ def continuation_of(codec: GeneratingRaspCodec, attention: str = "hard") -> Prog
     del attention
     program = codec.source
     outputs = codec.tokens
-    build = _built(program, None)
-    output = next_tokens(build, codec, build.values[program.output])
+    build = _lower_program(program, None)
+    output = next_token_logits(build, codec, build.values[program.output])
     vocabulary = tuple(dict.fromkeys((codec.start, *program.alphabet, *outputs)))
     return Program(program.name, vocabulary, outputs, output, margin=Fraction(1), sharpness=SHARPNESS)
 
 
-def _built(program: rasp.Program, length: int | None) -> Build:
+def _lower_program(program: rasp.RaspProgram, length: int | None) -> Lowering:
     letters = one_hot("letter", program.alphabet)
-    build = Build(program, Frame(program.causal, letters.total.known(BIT)), letters, length)
-    build.all()
+    build = Lowering(program, PositionLayout(program.causal, letters.total.with_range(BIT)), letters, length)
+    build.lower_all()
     return build
 
 
-BACK = Needs("position features i, i², 1/(i+1), [i=1], as far as used", also="independent of the input length")
+CAUSAL_REQUIREMENTS = Requirements(
+    "position features i, i², 1/(i+1), [i=1], as far as used", remark="independent of the input length"
+)
 
 THEOREMS = (
     Theorem(
         "rasp",
         "RASP by an encoder given the length; a causal program by one that attends to the past only",
         REFERENCE,
-        Needs(
-            "position features i, i², 1/(i+1), 1/(n+1), n, i·n, n², as far as used", first="the length (unless causal)"
+        Requirements(
+            "position features i, i², 1/(i+1), 1/(n+1), n, i·n, n², as far as used",
+            length_note="the length (unless causal)",
         ),
         COST,
-        rasp.Program,
+        rasp.RaspProgram,
         ("hard",),
         codec=RaspCodec,
-        bounded=bounded,
-        signals=answers_of,
+        accepts_length=needs_max_length,
+        signals=recogniser_signals,
         steps=STEPS,
-        guide=GUIDE,
-        features=(AtLetters,),
+        tour=TOUR,
+        features=(AtInputPositions,),
         rank=1,
     ),
     Theorem(
         "rasp-causal",
         "RASP made causal: selectors see only keys up to the query, as in a decoder",
         REFERENCE,
-        BACK,
+        CAUSAL_REQUIREMENTS,
         COST,
-        rasp.Program,
+        rasp.RaspProgram,
         ("hard",),
         codec=CausalRaspCodec,
-        bounded=lambda program: bounded(causal(program)),
-        signals=answers_of,
+        accepts_length=lambda program: needs_max_length(make_causal(program)),
+        signals=recogniser_signals,
         steps=STEPS,
-        guide=GUIDE,
-        features=(AtLetters,),
+        tour=TOUR,
+        features=(AtInputPositions,),
         rank=2,
     ),
     Theorem(
         "rasp-generate",
         "a causal RASP program on its own output (autoregressive): a decoder that runs until the stop symbol",
         REFERENCE,
-        BACK,
+        CAUSAL_REQUIREMENTS,
         f"{COST}; one token per step",
-        rasp.Program,
+        rasp.RaspProgram,
         ("hard",),
         codec=lambda program, _: GeneratingRaspCodec(program),
-        signals=continuation_of,
+        signals=decoder_signals,
         steps=STEPS,
-        guide=GUIDE,
-        features=(AtLetters,),
+        tour=TOUR,
+        features=(AtInputPositions,),
         rank=3,
     ),
 )

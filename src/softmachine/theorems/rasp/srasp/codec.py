@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softmachine.languages.run_view import Rows, Scene, Stretch
-from softmachine.languages.srasp import Program, evaluate
+from softmachine.languages.run_view import RowsPicture, RunView, TokenWindow
+from softmachine.languages.srasp import SraspProgram, evaluate
 from softmachine.languages.srasp.ast import Value
 from softmachine.theorems.codec import Interface, Outcome, Word
-from softmachine.theorems.shared.recogniser_codec import StartedCodec
+from softmachine.theorems.shared.recogniser_codec import StartTokenCodec
 
 
 @dataclass(frozen=True)
-class SraspCodec(StartedCodec[Program]):
+class SraspCodec(StartTokenCodec[SraspProgram]):
     """Codec with prompt "start token, word"; the output at each position is the program's output there."""
 
-    speaks_of_empty_word: ClassVar[bool] = False
+    answers_empty_word: ClassVar[bool] = False
 
     def interface(self) -> Interface:
         """An output at every symbol; if the program decides a language, the last one is the verdict."""
         meaning = "At a symbol it is the program's output there; at the start token it means nothing."
-        if not self.source.decides:
+        if not self.source.has_verdict:
             return Interface(symbols=self.alphabet, meaning=meaning)
         return Interface(symbols=self.alphabet, meaning=f"{meaning} The empty word is rejected.", verdict=-1)
 
@@ -31,19 +31,19 @@ class SraspCodec(StartedCodec[Program]):
         yield None
         yield from map(_format_value, evaluate(self.source, word)[self.source.output])
 
-    def scene(self, word: Word, shown: Stretch) -> Scene:
+    def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """The word, with all vectors below it."""
         vectors = evaluate(self.source, word)
         rows = [(name, [None, *values]) for name, values in vectors.items()]
         names = [None, None, *vectors, None]
-        return Scene(self.lines, (), names, Rows(first=shown.first, word=shown.tokens, rows=rows))
+        return RunView(self.source_lines, (), names, RowsPicture(first=window.first, word=window.tokens, rows=rows))
 
-    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+    def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """The verdict, true at the last position, if the program decides a language; otherwise the output symbols."""
-        if self.source.decides:
-            return super().outcome(word, said)
-        answers = tuple(said[1:])
-        text = self.source.spell(answers)
+        if self.source.has_verdict:
+            return super().parse_output(word, emitted)
+        answers = tuple(emitted[1:])
+        text = self.source.format_values(answers)
         return Outcome(verdict="halt", output=text, word=self.source.word(word), values=answers)
 
 

@@ -8,34 +8,34 @@ from typing import TypeAlias
 
 from softmachine.ir import Signal, constant, named
 from softmachine.ir.gadgets import all_of, any_of, exclusive_or, select
-from softmachine.ir.gadgets.integers import compared
+from softmachine.ir.gadgets.integers import compare_with_zero
 from softmachine.ir.ranges import BIT
 from softmachine.ir.signal import Affine
 from softmachine.languages.linear import Relation
-from softmachine.languages.srasp import Kind, Program
+from softmachine.languages.srasp import SraspProgram, ValueKind
 from softmachine.languages.srasp.ast import (
     Add,
     And,
+    BooleanLiteral,
     Compare,
     Conditional,
     Expression,
-    Integer,
+    IntegerLiteral,
     Member,
     Not,
     Or,
     Subtract,
-    Symbol,
-    Truth,
-    Vector,
+    SymbolLiteral,
+    VectorRead,
 )
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.rasp.srasp.integers import Finder, Number, choose_constants, whole
+from softmachine.theorems.rasp.srasp.integers import IntegerLookups, ScaledInteger, choose_constants, constant_signal
 
-Value: TypeAlias = Signal | Number
+Value: TypeAlias = Signal | ScaledInteger
 
 
 @dataclass(frozen=True)
-class Pointwise:
+class ElementwiseLowering:
     """Builds the signals of elementwise expressions.
 
     Args:
@@ -45,99 +45,106 @@ class Pointwise:
         one: The constant 1. If it is 0 at the start token, as are all vectors, every expression is 0 there.
     """
 
-    program: Program
-    finder: Finder
-    read: Callable[[Vector], Value]
-    one: Signal
+    program: SraspProgram
+    integers: IntegerLookups
+    read_vector: Callable[[VectorRead], Value]
+    input_bit: Signal
 
-    def of(self, expression: Expression) -> Value:
+    def lower(self, expression: Expression) -> Value:
         """The signal of an expression of any type."""
         match expression:
-            case Vector():
-                return self.read(expression)
-            case Integer(number):
-                return whole(number, self.one)
+            case VectorRead():
+                return self.read_vector(expression)
+            case IntegerLiteral(number):
+                return constant_signal(number, self.input_bit)
             case Add(left, right):
-                return self.number(left) + self.number(right)
+                return self.lower_integer(left) + self.lower_integer(right)
             case Subtract(left, right):
-                return self.number(left) - self.number(right)
-            case Symbol(symbol):
-                return self.one.labelled((symbol,), exclusive=True)
-            case Truth(value):
-                return self.one if value else constant(0)
+                return self.lower_integer(left) - self.lower_integer(right)
+            case SymbolLiteral(symbol):
+                return self.input_bit.with_labels((symbol,), exclusive=True)
+            case BooleanLiteral(value):
+                return self.input_bit if value else constant(0)
             case Not(operand):
-                return (self.one - self.finite(operand)).known(BIT)
+                return (self.input_bit - self.lower_finite(operand)).with_range(BIT)
             case And(parts):
-                return all_of(str(expression), *map(self.finite, parts))
+                return all_of(str(expression), *map(self.lower_finite, parts))
             case Or(parts):
-                return any_of(str(expression), *map(self.finite, parts))
+                return any_of(str(expression), *map(self.lower_finite, parts))
             case Member(operand, symbols):
-                return self.finite(operand).among(dict.fromkeys(symbols))
+                return self.lower_finite(operand).sum_of_labels(dict.fromkeys(symbols))
             case Compare():
                 return self.compare(expression)
             case Conditional(condition, then, otherwise):
-                chosen = self.of(then), self.of(otherwise)
-                return self.choose(str(expression), self.finite(condition), *chosen)
+                chosen = self.lower(then), self.lower(otherwise)
+                return self.choose(str(expression), self.lower_finite(condition), *chosen)
         raise ConstructionError(f"{expression} is not an elementwise expression")
 
-    def finite(self, expression: Expression) -> Signal:
+    def lower_finite(self, expression: Expression) -> Signal:
         """The signal of an expression that is Boolean or a symbol."""
-        return finite_value(self.of(expression))
+        return require_finite(self.lower(expression))
 
-    def number(self, expression: Expression) -> Number:
+    def lower_integer(self, expression: Expression) -> ScaledInteger:
         """The signal of an expression that is an integer."""
-        return number_value(self.of(expression))
+        return require_integer(self.lower(expression))
 
     def choose(self, name: str, condition: Signal, then: Value, otherwise: Value) -> Value:
         """``then`` where a bit is 1, else ``otherwise``."""
-        if isinstance(then, Number) or isinstance(otherwise, Number):
-            return self.finder.choose(name, condition, number_value(then), number_value(otherwise), self.one)
+        if isinstance(then, ScaledInteger) or isinstance(otherwise, ScaledInteger):
+            return self.integers.choose(
+                name, condition, require_integer(then), require_integer(otherwise), self.input_bit
+            )
         symbols = tuple(dict.fromkeys([*(then.labels or ()), *(otherwise.labels or ())]))
         if symbols:
-            then, otherwise = over(symbols, then), over(symbols, otherwise)
-        chosen = choose_constants(condition, then, otherwise, self.one)
+            then, otherwise = extend_one_hot(symbols, then), extend_one_hot(symbols, otherwise)
+        chosen = choose_constants(condition, then, otherwise, self.input_bit)
         if chosen is None:
             chosen = select(name, condition, then, otherwise)
-        return chosen.labelled(symbols).known(BIT, exclusive=True) if symbols else chosen.known(BIT)
+        return chosen.with_labels(symbols).with_range(BIT, exclusive=True) if symbols else chosen.with_range(BIT)
 
     def compare(self, expression: Compare) -> Signal:
         """A bit: whether a comparison holds."""
         kind = self.program.type_of(expression.left).kind
-        if kind is Kind.INTEGER:
-            name, difference = str(expression), self.number(expression.left) - self.number(expression.right)
-            return compared(name, self.finder.value(name, difference), expression.relation, self.one)
-        left, right = self.finite(expression.left), self.finite(expression.right)
-        if kind is Kind.BOOLEAN:
+        if kind is ValueKind.INTEGER:
+            name, difference = (
+                str(expression),
+                self.lower_integer(expression.left) - self.lower_integer(expression.right),
+            )
+            return compare_with_zero(
+                name, self.integers.with_value(name, difference), expression.relation, self.input_bit
+            )
+        left, right = self.lower_finite(expression.left), self.lower_finite(expression.right)
+        if kind is ValueKind.BOOLEAN:
             different = exclusive_or(f"not {expression}", left, right)
-            equal = (self.one - different).known(BIT)
+            equal = (self.input_bit - different).with_range(BIT)
         else:
-            equal = self.same_symbol(expression, left, right)
-        return equal if expression.relation is Relation.EQUAL else (self.one - equal).known(BIT)
+            equal = self.symbols_equal(expression, left, right)
+        return equal if expression.relation is Relation.EQUAL else (self.input_bit - equal).with_range(BIT)
 
-    def same_symbol(self, expression: Compare, left: Signal, right: Signal) -> Signal:
+    def symbols_equal(self, expression: Compare, left: Signal, right: Signal) -> Signal:
         """A bit: whether two symbols are equal, as a sum over the symbols that both can be."""
         common = [symbol for symbol in left.labels or () if symbol in (right.labels or ())]
         for constant_side, other in ((expression.right, left), (expression.left, right)):
-            if isinstance(constant_side, Symbol):
-                return other.among(common)
+            if isinstance(constant_side, SymbolLiteral):
+                return other.sum_of_labels(common)
         both = [all_of(f"{expression}: {symbol}", left[symbol], right[symbol]).forms[0] for symbol in common]
         return named(str(expression), Signal((Affine.sum(both),), (BIT,)))
 
 
-def finite_value(value: Value) -> Signal:
+def require_finite(value: Value) -> Signal:
     """The value, which the type checker guarantees to be Boolean or a symbol."""
     assert isinstance(value, Signal)
     return value
 
 
-def number_value(value: Value) -> Number:
+def require_integer(value: Value) -> ScaledInteger:
     """The value, which the type checker guarantees to be an integer."""
-    assert isinstance(value, Number)
+    assert isinstance(value, ScaledInteger)
     return value
 
 
-def over(symbols: tuple[str, ...], signal: Signal) -> Signal:
+def extend_one_hot(symbols: tuple[str, ...], signal: Signal) -> Signal:
     """A one-hot vector extended to more symbols, or reordered."""
     place = {label: k for k, label in enumerate(signal.labels or ())}
     forms = tuple(signal.forms[place[symbol]] if symbol in place else Affine({}) for symbol in symbols)
-    return Signal(forms, (BIT,) * len(symbols), symbols, exclusive=True)
+    return Signal(forms, (BIT,) * len(symbols), symbols, is_one_hot=True)

@@ -38,37 +38,37 @@ from fractions import Fraction
 from softmachine.ir import Program, named, recogniser, stack
 from softmachine.ir.primitives import one_hot
 from softmachine.languages import srasp
-from softmachine.languages.srasp import Lookup, Sum, normalise, operations
-from softmachine.languages.srasp.ast import Expression, Vector
+from softmachine.languages.srasp import AttentionStep, PrefixSumStep, list_operations, normalise
+from softmachine.languages.srasp.ast import Expression, VectorRead
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.rasp.srasp.codec import SraspCodec
-from softmachine.theorems.rasp.srasp.elementwise import Pointwise, Value, finite_value, over
-from softmachine.theorems.rasp.srasp.integers import Finder, Number, ShareAfterStart, here
-from softmachine.theorems.rasp.srasp.lookup import looked_up
-from softmachine.theorems.shared.recogniser_codec import START, unused
-from softmachine.theorems.theorem import Guide, Needs, Theorem
-from softmachine.transformer.head_view import Enclosure, Sight
+from softmachine.theorems.rasp.srasp.elementwise import ElementwiseLowering, Value, extend_one_hot, require_finite
+from softmachine.theorems.rasp.srasp.integers import IntegerLookups, ScaledInteger, ShareAfterStart, position_signal
+from softmachine.theorems.rasp.srasp.lookup import lower_attention
+from softmachine.theorems.shared.recogniser_codec import START_TOKEN, unused_token
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
+from softmachine.transformer.head_view import Enclosure, HeadView
 
-GUIDE = (
-    Guide(
+TOUR = (
+    TourStep(
         "What is here?",
         "Letters are looked up from the token, and functions of one position are feed-forward layers. "
         "The start token at position 0 holds nothing: it adds nothing to sums and matches no predicate.",
         ("in", "i", "i/(n+1)"),
     ),
-    Guide(
+    TourStep(
         "Add up",
         "A prefix sum is a mean times i+1: uniform attention gives c/(i+1), and the score (2 c j - j²)/(i+1) is "
         "largest at position c, which is retrieved (after Strobl et al. 2024).",
         ("mean of …", "recover …"),
     ),
-    Guide(
+    TourStep(
         "Look for a match",
         "rightmost and leftmost: a predicate is a sum of products of query and key terms, and equal integers are "
         "those with (x - y)² = 0. The term j/(2(n+1)) breaks ties.",
         ("length", "before…", "reverse…", "next…"),
     ),
-    Guide(
+    TourStep(
         "Did it match?",
         "The key terms of the predicate are retrieved with the value and compared with the query terms by a unit; the "
         "default is taken if they do not match. After softmax, bits are rounded first (Lemma 9 of Yang et al. 2024).",
@@ -77,55 +77,58 @@ GUIDE = (
 )
 
 
-def tell(codec: SraspCodec, sight: Sight) -> str | None:
+def explain_head(codec: SraspCodec, view: HeadView) -> str | None:
     """Explain the value that a head retrieved; None if there is no explanation."""
-    if sight.name.startswith("mean of "):
-        return _sum(sight)
-    for step in operations(normalise(codec.source)):
-        if isinstance(step, Lookup) and step.name == sight.name and sight.chosen:
-            position = sight.chosen[0]
-            return f"position {position:,} ({sight.tokens[position]}) is the {step.attention.choice} that fits best"
+    if view.name.startswith("mean of "):
+        return _explain_prefix_sum(view)
+    for step in list_operations(normalise(codec.source)):
+        if isinstance(step, AttentionStep) and step.name == view.name and view.chosen:
+            position = view.chosen[0]
+            return f"position {position:,} ({view.tokens[position]}) is the {step.attention.choice} that fits best"
     return None
 
 
-def _sum(sight: Sight) -> str | None:
+def _explain_prefix_sum(view: HeadView) -> str | None:
     """Explain a prefix sum, given its mean."""
-    share = sight.added.get(sight.name)
+    share = view.added.get(view.name)
     if share is None:
         return None
-    total = (share.middle if isinstance(share, Enclosure) else share) * len(sight.visible)
-    return f"{sight.name.removeprefix('mean of ')} adds up to {round(total):,} over {len(sight.visible):,} positions"
+    total = (share.midpoint if isinstance(share, Enclosure) else share) * len(view.visible)
+    return f"{view.name.removeprefix('mean of ')} adds up to {round(total):,} over {len(view.visible):,} positions"
 
 
-def signals(program: srasp.Program, *, soft: bool) -> Program:
+def signals(program: srasp.SraspProgram, *, soft: bool) -> Program:
     """A transformer that outputs at every position the output of a program: true or false, or a symbol.
 
     Raises:
         ConstructionError: If there is no construction for an operation of the program.
     """
-    if program.types[program.output].kind is srasp.Kind.INTEGER:
+    if program.types[program.output].kind is srasp.ValueKind.INTEGER:
         raise ConstructionError(
             f"the output {program.output!r} of {program.name!r} is an integer, and the vocabulary is finite",
             hint="the output must be Boolean or a symbol",
         )
     source = normalise(program)
-    steps = {step.name: step for step in operations(source)}
+    steps = {step.name: step for step in list_operations(source)}
     letters = one_hot("in", source.alphabet)
     letter = letters.total  # 1 at every position but the start token
     vectors: dict[str, Value] = {"in": letters}
 
-    def read(vector: Vector) -> Value:
-        return here() if vector.name == "pos" else vectors[vector.name]
+    def read(vector: VectorRead) -> Value:
+        return position_signal() if vector.name == "pos" else vectors[vector.name]
 
-    pointwise = Pointwise(source, Finder(soft), read, one=letter)
+    pointwise = ElementwiseLowering(source, IntegerLookups(soft), read, input_bit=letter)
     for definition in source.definitions:
         name = definition.name
         try:
-            vectors[name] = _vector(pointwise, name, steps.get(name, definition.body))
+            vectors[name] = _lower_definition(pointwise, name, steps.get(name, definition.body))
         except ConstructionError as error:
             message = f"there is no construction for the vector {name!r}: {error.message}"
             raise ConstructionError(message, place=definition.place, hint=error.hint) from None
-    output, tokens = finite_value(vectors[source.output]), (unused(START, source.alphabet), *source.alphabet)
+    output, tokens = (
+        require_finite(vectors[source.output]),
+        (unused_token(START_TOKEN, source.alphabet), *source.alphabet),
+    )
     if output.labels is None:
         return recogniser(source.name, tokens, output)
     # The output at the start token is unconstrained, but must be unique.
@@ -133,22 +136,24 @@ def signals(program: srasp.Program, *, soft: bool) -> Program:
     return Program(source.name, tokens, output.labels, logits, margin=Fraction(1))
 
 
-def _vector(pointwise: Pointwise, name: str, body: Sum | Lookup | Expression) -> Value:
+def _lower_definition(
+    pointwise: ElementwiseLowering, name: str, body: PrefixSumStep | AttentionStep | Expression
+) -> Value:
     """The vector of a definition, given those that it reads; 0 at the start token."""
     match body:
         # Step 2. A prefix sum.
-        case Sum(term=term):
-            return pointwise.finder.prefix_sum(name, pointwise.number(term))
+        case PrefixSumStep(term=term):
+            return pointwise.integers.prefix_sum(name, pointwise.lower_integer(term))
         # Steps 3 and 4. rightmost and leftmost.
-        case Lookup():
-            value = looked_up(pointwise, body)
+        case AttentionStep():
+            value = lower_attention(pointwise, body)
         # Step 1. Elementwise expressions.
         case _:
-            value = pointwise.of(body)
-    if isinstance(value, Number):
-        return value if value.value is not None else pointwise.finder.found(name, value)
+            value = pointwise.lower(body)
+    if isinstance(value, ScaledInteger):
+        return value if value.value is not None else pointwise.integers.with_value_and_square(name, value)
     symbols = pointwise.program.types[name].symbols
-    return named(name, over(symbols, value) if symbols else value)
+    return named(name, extend_one_hot(symbols, value) if symbols else value)
 
 
 THEOREMS = (
@@ -156,9 +161,11 @@ THEOREMS = (
         "srasp",
         "S-RASP by an encoder given the length: average-hard attention, or softmax",
         "Simulating Hard Attention Using Soft Attention, Section 6; Strobl et al. 2024",
-        Needs("position features i, i², 1/(i+1), i/(n+1), n, i·n", scale="O(n) to O(n²)", first="the length"),
+        Requirements(
+            "position features i, i², 1/(i+1), i/(n+1), n, i·n", scale="O(n) to O(n²)", length_note="the length"
+        ),
         "one head per attention operation, one per prefix sum for its mean, one per multiple of n that it can reach",
-        srasp.Program,
+        srasp.SraspProgram,
         ("hard", "soft"),
         codec=lambda program, _: SraspCodec(program),
         signals=lambda codec, attention: signals(codec.source, soft=attention == "soft"),
@@ -168,8 +175,8 @@ THEOREMS = (
             "rightmost, leftmost: a predicate is a sum of products of a query and a key term; j/(2(n+1)) breaks ties.",
             "The retrieved key terms are compared with the query terms; if they do not match, the default is taken.",
         ),
-        guide=GUIDE,
-        tells=tell,
+        tour=TOUR,
+        explain_head=explain_head,
         features=(ShareAfterStart,),
         rank=1,
     ),

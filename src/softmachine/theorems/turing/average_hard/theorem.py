@@ -16,62 +16,71 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from softmachine.ir import Program, Signal, Vocabulary, named, relu, stack
-from softmachine.ir.gadgets import Located, Row, first_of, gate, latest, locate, mean, where_zero
+from softmachine.ir.gadgets import (
+    RecoveredInteger,
+    TableRow,
+    fetch_latest,
+    gate,
+    gate_by_zero,
+    mean,
+    one_hot_with_default,
+    recover_integer,
+)
 from softmachine.ir.ranges import BIT
-from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
+from softmachine.languages.turing import Action, TapeConvention, TuringMachine, Verdict
 from softmachine.theorems.cost import Cost, parameter
 from softmachine.theorems.shared.turing_codec import (
     STATES,
     TAPES,
-    Begin,
-    Given,
+    InputSymbol,
     M,
+    RunMarker,
     action_labels,
-    by_tape,
-    move_of,
-    next_of,
-    on_tape,
+    by_tape_kind,
+    conjunction_logit,
+    move_signals,
+    name_on_tape,
     rule_rows,
-    twice_if_all,
+    transition_table,
     verdict_logit,
 )
-from softmachine.theorems.theorem import Guide, Needs, Theorem
+from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 from softmachine.theorems.turing.average_hard.codec import TuringCodec
-from softmachine.transformer.head_view import Sight, told
-from softmachine.transformer.trace_column import Column
+from softmachine.transformer.head_view import HeadView, format_number
+from softmachine.transformer.trace_column import TraceColumn
 
-GUIDE = (
-    Guide(
+TOUR = (
+    TourStep(
         "What does the token contain?",
         "Step 1 of Theorem 8.2 (Chiang). A token is (q, b, m): the state after a step, the written symbol, the move of "
         "the head. The embedding unpacks it, one-hot. Input symbols and BOS contain none of these.",
         ("state", "wrote…", "input", "BOS"),
     ),
-    Guide(
+    TourStep(
         "Where is the head?",
         "Step 2. The position of the head is the sum of all moves. Uniform attention computes their mean, so that the "
         "stream holds head/(i+1).",
         ("mean of moves", "head…"),
     ),
-    Guide(
+    TourStep(
         "Recover the position from the mean",
         "No layer can multiply by i+1. But 2 x j - j², times 1/(i+1), is largest at position j = x: attention looks x "
         "up among the positions and retrieves it, with its square (Barceló et al.; (8.8) of Chiang's notes).",
         ("recover head position…", "recover -head position…", "read at head…"),
     ),
-    Guide(
+    TourStep(
         "Which cell did this token write?",
         "The one that the head was on before it moved. move/(i+1) is subtracted from head/(i+1), since (8.13) of "
         "Chiang's notes would need a product; then the same lookup.",
         ("right/(i+1)…", "left/(i+1)…", "recover cell position…", "recover -cell position…", "cell…"),
     ),
-    Guide(
+    TourStep(
         "What was last written there?",
         "Step 3. -(cell - head)² is 0 where a token wrote to this cell, and at most -1 elsewhere; j/(2(i+1)) breaks "
         "ties in favour of the latest one. A cell that was never written holds the input, or a blank.",
         ("last write…", "written…", "untouched input", "symbol…"),
     ),
-    Guide(
+    TourStep(
         "Which token comes next?",
         "Step 4. One unit per rule of the machine. The action whose parts are all set has logit 2, a margin of 1.",
         ("next…",),
@@ -79,78 +88,79 @@ GUIDE = (
 )
 
 
-def tell(codec: TuringCodec, sight: Sight) -> str | None:
+def explain_head(codec: TuringCodec, view: HeadView) -> str | None:
     """Explain an observation of a head of Theorem 8.2; None for other heads."""
     machine = codec.machine
-    if sight.name == "mean of moves":
-        return _moves(codec, sight)
+    if view.name == "mean of moves":
+        return _explain_mean_of_moves(codec, view)
     for tape in range(machine.tapes):
-        if sight.name == on_tape(machine, "last write", tape):
-            return _last_write(codec, sight, tape)
+        if view.name == name_on_tape(machine, "last write", tape):
+            return _explain_last_write(codec, view, tape)
         for what in ("head", "cell"):
-            name = on_tape(machine, f"{what} position", tape)
-            if sight.name in (f"recover {name}", f"recover -{name}"):
-                return _recovered(codec, sight, what, tape)
+            name = name_on_tape(machine, f"{what} position", tape)
+            if view.name in (f"recover {name}", f"recover -{name}"):
+                return _explain_recovered_cell(codec, view, what, tape)
     return None
 
 
-def _moves(codec: TuringCodec, sight: Sight) -> str:
+def _explain_mean_of_moves(codec: TuringCodec, view: HeadView) -> str:
     """The mean of all moves is the position of the head over i+1."""
     shares = []
     for tape in range(codec.machine.tapes):
-        share = sight.added.get(f"{on_tape(codec.machine, 'head', tape)}/(i+1)")
-        shares += [] if share is None else [f"{told(share)}{_of_tape(codec, tape, ' on')}"]
-    return f"the moves of all {len(sight.visible):,} positions have the mean {' and '.join(shares)}"
+        share = view.added.get(f"{name_on_tape(codec.machine, 'head', tape)}/(i+1)")
+        shares += [] if share is None else [f"{format_number(share)}{_tape_suffix(codec, tape, ' on')}"]
+    return f"the moves of all {len(view.visible):,} positions have the mean {' and '.join(shares)}"
 
 
-def _recovered(codec: TuringCodec, sight: Sight, what: str, tape: int) -> str:
+def _explain_recovered_cell(codec: TuringCodec, view: HeadView, what: str, tape: int) -> str:
     """A lookup among the positions recovers h from h/(i+1); for negative h, a lookup of -h does."""
-    name = on_tape(codec.machine, what, tape)
-    share, number = sight.read.get(f"{name}/(i+1)"), sight.chosen[0]
+    name = name_on_tape(codec.machine, what, tape)
+    share, number = view.read.get(f"{name}/(i+1)"), view.chosen[0]
     subject = "the head is on" if what == "head" else "this token wrote to"
-    below = sight.name == f"recover -{on_tape(codec.machine, f'{what} position', tape)}"
+    below = view.name == f"recover -{name_on_tape(codec.machine, f'{what} position', tape)}"
     if not number or share is None:
-        return f"{subject} no cell to the {'left' if below else 'right'} of cell 0{_of_tape(codec, tape)}"
+        return f"{subject} no cell to the {'left' if below else 'right'} of cell 0{_tape_suffix(codec, tape)}"
     signed = f"{'-' * below}{number}"
-    return f"{told(share)} is {signed}/(i+1): {subject} cell {signed}{_of_tape(codec, tape)}"
+    return f"{format_number(share)} is {signed}/(i+1): {subject} cell {signed}{_tape_suffix(codec, tape)}"
 
 
-def _last_write(codec: TuringCodec, sight: Sight, tape: int) -> str | None:
+def _explain_last_write(codec: TuringCodec, view: HeadView, tape: int) -> str | None:
     """The latest position that wrote to the cell under the head; others are only nearest to it."""
-    cell, found = sight.read.get(on_tape(codec.machine, "head", tape)), sight.added.get(f"{sight.name}[0]")
+    cell, found = view.read.get(name_on_tape(codec.machine, "head", tape)), view.added.get(f"{view.name}[0]")
     if cell is None or found is None:
         return None
-    action = codec.meanings.get(sight.tokens[sight.chosen[0]])
+    action = codec.meanings.get(view.tokens[view.chosen[0]])
     if found != cell or not isinstance(action, Action):
-        return f"cell {told(cell)}{_of_tape(codec, tape)} was never written"
-    begin = next(k for k, token in enumerate(sight.tokens) if isinstance(codec.meanings[token], Begin))
-    step = sight.chosen[0] - begin - codec.announces
-    return f"cell {told(cell)}{_of_tape(codec, tape)} was last written at step {step:,}, with {action.write[tape]}"
+        return f"cell {format_number(cell)}{_tape_suffix(codec, tape)} was never written"
+    begin = next(k for k, token in enumerate(view.tokens) if isinstance(codec.meanings[token], RunMarker))
+    step = view.chosen[0] - begin - codec.has_initial_token
+    written = f"cell {format_number(cell)}{_tape_suffix(codec, tape)}"
+    return f"{written} was last written at step {step:,}, with {action.write[tape]}"
 
 
-def _of_tape(codec: TuringCodec, tape: int, of: str = " of") -> str:
+def _tape_suffix(codec: TuringCodec, tape: int, of: str = " of") -> str:
     return f"{of} tape {tape + 1}" if codec.machine.tapes > 1 else ""
 
 
-def columns(codec: TuringCodec) -> Iterator[Column]:
+def columns(codec: TuringCodec) -> Iterator[TraceColumn]:
     """The columns of the table in Chiang's notes: state q, written symbol b, move m, head h, symbol a under the head.
 
     With several tapes, the last four for each.
     """
     machine, actions = codec.machine, codec.actions
-    yield Column("q", "state", tuple(dict.fromkeys(action.state for action in actions)))
+    yield TraceColumn("q", "state", tuple(dict.fromkeys(action.state for action in actions)))
     for k in range(machine.tapes):
 
         def called(name: str, tape: int = k) -> str:
-            return on_tape(machine, name, tape)
+            return name_on_tape(machine, name, tape)
 
-        yield Column(called("b"), called("wrote"), tuple(dict.fromkeys(action.write[k] for action in actions)))
-        yield Column(called("m"), terms=((1, called("not L")), (-1, called("not R"))))
-        yield Column(called("h"), terms=((1, called("head")),))
-        yield Column(called("a"), called("symbol"), machine.symbols)
+        yield TraceColumn(called("b"), called("wrote"), tuple(dict.fromkeys(action.write[k] for action in actions)))
+        yield TraceColumn(called("m"), terms=((1, called("not L")), (-1, called("not R"))))
+        yield TraceColumn(called("h"), terms=((1, called("head")),))
+        yield TraceColumn(called("a"), called("symbol"), machine.symbols)
 
 
-NOTHING = Signal((), (), ())
+EMPTY_SIGNAL = Signal((), (), ())
 
 
 def signals(codec: TuringCodec) -> Program:
@@ -159,65 +169,73 @@ def signals(codec: TuringCodec) -> Program:
     tokens = Vocabulary(codec.meanings)
 
     # Step 1. Unpack the token: (q, b, m), or an input symbol, or BOS.
-    begins = tokens.bit("BOS", lambda token: isinstance(token, Begin))
-    state = tokens.onehot("state", machine.states, lambda token: token.state if isinstance(token, Action) else None)
-    given = tokens.onehot("input", machine.alphabet, lambda token: token.symbol if isinstance(token, Given) else None)
-    wrote = [written_symbol(tokens, machine, k) for k in tapes]
-    move = [move_of(tokens, machine, k) for k in tapes]
+    begins = tokens.bit("BOS", lambda token: isinstance(token, RunMarker))
+    state = tokens.one_hot("state", machine.states, lambda token: token.state if isinstance(token, Action) else None)
+    given = tokens.one_hot(
+        "input", machine.alphabet, lambda token: token.symbol if isinstance(token, InputSymbol) else None
+    )
+    wrote = [written_symbol_signal(tokens, machine, k) for k in tapes]
+    move = [move_signals(tokens, machine, k) for k in tapes]
 
     # Step 2. The heads' positions over i+1; and the cell that this token wrote, one move earlier.
     shares = mean("mean of moves", stack(*(part.value for part in move)))
-    head = [located(machine, "head", k, shares[k], given if k == 0 else NOTHING) for k in tapes]
-    cell = [located(machine, "cell", k, shares[k] - move[k].share) for k in tapes]
+    head = [recover_cell(machine, "head", k, shares[k], given if k == 0 else EMPTY_SIGNAL) for k in tapes]
+    cell = [recover_cell(machine, "cell", k, shares[k] - move[k].share) for k in tapes]
 
     # Step 3. The symbols under the heads: the latest write to the cell, or the input, or a blank.
     symbol = []
     for k in tapes:
-        last = latest(
-            on_tape(machine, "last write", k),
-            stack(cell[k].number.value, wrote[k]),
-            equal=(cell[k].number, head[k].number),
+        last = fetch_latest(
+            name_on_tape(machine, "last write", k),
+            stack(cell[k].integer.value, wrote[k]),
+            matches=(cell[k].integer, head[k].integer),
         )
-        missed = last[0] - head[k].number.value
-        bits = last[1:].known(BIT).labelled(machine.symbols, exclusive=True)
-        written = where_zero(on_tape(machine, "written", k), bits, missed)
+        missed = last[0] - head[k].integer.value
+        bits = last[1:].with_range(BIT).with_labels(machine.symbols, exclusive=True)
+        written = gate_by_zero(name_on_tape(machine, "written", k), bits, missed)
         choices = [written]
         if k == 0 and machine.alphabet:
-            choices.append(gate("untouched input", head[0].read, off=stack(written.total, head[0].below)))
-        symbol.append(first_of(on_tape(machine, "symbol", k), *choices, labels=machine.symbols, default=machine.blank))
+            choices.append(gate("untouched input", head[0].read, blockers=stack(written.total, head[0].is_negative)))
+        symbol.append(
+            one_hot_with_default(
+                name_on_tape(machine, "symbol", k), *choices, labels=machine.symbols, default=machine.blank
+            )
+        )
 
     # Step 4. The transition.
-    at_end = [relu(on_tape(machine, "at left end", k), 1 - head[k].number.value).known(BIT) for k in tapes]
-    rows = [*_first_rows(codec, begins, symbol[0])]
-    rows += rule_rows(machine, state, symbol, at_end, lambda action: _labels(codec, action))
-    return tokens.program(machine.name, _logits(codec, next_of(rows), state, given), margin=Fraction(1))
+    at_end = [relu(name_on_tape(machine, "at left end", k), 1 - head[k].integer.value).with_range(BIT) for k in tapes]
+    rows = [*_start_rows(codec, begins, symbol[0])]
+    rows += rule_rows(machine, state, symbol, at_end, lambda action: _action_labels(codec, action))
+    return tokens.program(machine.name, _logits(codec, transition_table(rows), state, given), margin=Fraction(1))
 
 
-def written_symbol(tokens: Vocabulary[M], machine: TuringMachine, tape: int) -> Signal:
+def written_symbol_signal(tokens: Vocabulary[M], machine: TuringMachine, tape: int) -> Signal:
     """The symbol that this token wrote; zero if the token is not an action."""
 
     def wrote(token: M) -> str | None:
         return token.write[tape] if isinstance(token, Action) else None
 
-    return tokens.onehot(on_tape(machine, "wrote", tape), machine.symbols, wrote)
+    return tokens.one_hot(name_on_tape(machine, "wrote", tape), machine.symbols, wrote)
 
 
-def located(machine: TuringMachine, what: str, tape: int, share: Signal, read: Signal = NOTHING) -> Located:
+def recover_cell(
+    machine: TuringMachine, what: str, tape: int, share: Signal, read: Signal = EMPTY_SIGNAL
+) -> RecoveredInteger:
     """Recover the number h of a cell from h/(i+1); (8.13) of the notes needs a product, which no layer computes."""
-    name, quantity = on_tape(machine, what, tape), on_tape(machine, f"{what} position", tape)
-    negative = machine.tape is Tape.TWO_WAY
-    return locate(name, named(f"{name}/(i+1)", share), read, negative=negative, quantity=quantity)
+    name, quantity = name_on_tape(machine, what, tape), name_on_tape(machine, f"{what} position", tape)
+    negative = machine.tape is TapeConvention.TWO_WAY
+    return recover_integer(name, named(f"{name}/(i+1)", share), read, negative=negative, quantity=quantity)
 
 
-def _first_rows(codec: TuringCodec, begins: Signal, symbol: Signal) -> Iterator[Row]:
+def _start_rows(codec: TuringCodec, begins: Signal, symbol: Signal) -> Iterator[TableRow]:
     """Yield the rows of the token after BOS: the start state, with the symbol under the head."""
     for first in (*codec.machine.alphabet, codec.machine.blank):
-        yield Row(f"begin, {first}", (begins, symbol[first]), _labels(codec, codec.first_action(first)))
+        yield TableRow(f"begin, {first}", (begins, symbol[first]), _action_labels(codec, codec.first_action(first)))
 
 
-def _labels(codec: TuringCodec, action: Action) -> tuple[str, ...]:
+def _action_labels(codec: TuringCodec, action: Action) -> tuple[str, ...]:
     """Return the labels of an action in the transition table: its parts, or the verdict that replaces it."""
-    if not codec.last_action and action.state in codec.machine.final:
+    if not codec.keeps_last_action and action.state in codec.machine.halting_states:
         return (f"verdict {codec.machine.verdict(action.state)}",)
     return action_labels(action)
 
@@ -228,12 +246,12 @@ def _logits(codec: TuringCodec, following: Signal, state: Signal, given: Signal)
     for token, meaning in codec.meanings.items():
         match meaning:
             case Action():
-                logits[token] = twice_if_all(following[label] for label in _labels(codec, meaning))
+                logits[token] = conjunction_logit(following[label] for label in _action_labels(codec, meaning))
             case Verdict():
                 logits[token] = verdict_logit(codec.machine, state, meaning)
                 if f"verdict {meaning}" in (following.labels or ()):
                     logits[token] = logits[token] + 2 * following[f"verdict {meaning}"]
-            case Given():
+            case InputSymbol():
                 logits[token] = 2 * given[meaning.symbol]
     return logits
 
@@ -246,18 +264,18 @@ THEOREMS = (
         "turing-average-hard",
         "Theorem 8.2 (Chiang): Turing machines by average-hard attention, one token per step",
         "Chiang, lecture notes on transformers and formal languages, Theorem 8.2 (after Pérez et al.)",
-        Needs("position features i, i², 1/(i+1)", also="independent of the input length"),
+        Requirements("position features i, i², 1/(i+1)", remark="independent of the input length"),
         Cost(
             {},
             {
                 "layers": 5,
-                "heads": 1 + by_tape(5 * TAPES, 3 * TAPES),
+                "heads": 1 + by_tape_kind(5 * TAPES, 3 * TAPES),
                 "width": 2 * STATES
                 + (4 * TAPES + 1) * _SYMBOLS
                 + 2 * _LETTERS
-                + by_tape(10 * TAPES + 7, 11 * TAPES + 6),
+                + by_tape_kind(10 * TAPES + 7, 11 * TAPES + 6),
             },
-            also="one token per step, one to begin, one verdict",
+            remark="one token per step, one to begin, one verdict",
         ),
         TuringMachine,
         ("hard",),
@@ -269,8 +287,8 @@ THEOREMS = (
             "The symbol under a head is the latest one written to its cell, or the input, or a blank.",
             "The transition: one unit per rule; the action whose parts are all set has the largest logit.",
         ),
-        guide=GUIDE,
-        tells=tell,
+        tour=TOUR,
+        explain_head=explain_head,
         columns=columns,
         rank=1,
     ),

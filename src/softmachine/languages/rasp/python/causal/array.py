@@ -9,11 +9,11 @@ from typing import Any, Final, NoReturn
 
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import Operator, Value
-from softmachine.languages.rasp.python.expression import Expression, described, usage
-from softmachine.languages.rasp.python.function_lowering import Elementary
-from softmachine.languages.rasp.python.sequences import Full, SOp, elementwise
-from softmachine.languages.rasp.python.typed_builder import Column, Draft
-from softmachine.languages.rasp.types import Ratio
+from softmachine.languages.rasp.python.expression import Expression, describe_object, usage_error
+from softmachine.languages.rasp.python.function_lowering import CoreFunction
+from softmachine.languages.rasp.python.sequences import Full, SOp, lower_elementwise
+from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
+from softmachine.languages.rasp.types import FractionType
 from softmachine.languages.rasp.values import is_number
 from softmachine.support.errors import UsageError
 
@@ -29,7 +29,7 @@ class Sequence(SOp):
     default_name = "sequence"
     __array_ufunc__ = None  # numpy defers the operation to the sequence
 
-    def __init__(self, make: Callable[..., Column], *parts: Expression) -> None:
+    def __init__(self, make: Callable[..., NullableSequence], *parts: Expression) -> None:
         super().__init__()
         self._make = make
         self._parts = parts
@@ -39,13 +39,13 @@ class Sequence(SOp):
         """The operand expressions."""
         return self._parts
 
-    def define(self, builder: Draft, *children: Any) -> Column:
+    def define(self, builder: TypedBuilder, *children: Any) -> NullableSequence:
         """Add the operations."""
         return self._make(builder, *children)
 
     def operate(self, operator: Operator, *operands: object) -> Sequence:
         """Build an elementwise operation with the semantics of numpy arrays."""
-        return pointwise(ArrayOperation(operator), *operands)
+        return map_elementwise(ArrayOperation(operator), *operands)
 
     def __iter__(self) -> NoReturn:
         raise UsageError("a sequence is not iterable", hint="use tok_map or seq_map for elementwise functions")
@@ -59,7 +59,7 @@ class Sequence(SOp):
         )
 
 
-class ArrayOperation(Elementary):
+class ArrayOperation(CoreFunction):
     """An operation with the semantics of numpy arrays: sums of Booleans are ``or``, products are ``and``."""
 
     def __call__(self, *operands: Any) -> Any:
@@ -67,30 +67,30 @@ class ArrayOperation(Elementary):
         booleans = all(item is True or item is False for item in operands)
         if booleans and self.operator in (Operator.SUBTRACT, Operator.NEGATE):
             raise TypeError("Booleans cannot be subtracted; multiply by 1 first")
-        found = _OF_BOOLEANS.get(self.operator) if booleans else _OF_NUMBERS.get(self.operator)
+        found = _BOOLEAN_FUNCTIONS.get(self.operator) if booleans else _NUMBER_FUNCTIONS.get(self.operator)
         return found(*operands) if found else super().__call__(*operands)
 
-    def agrees(self, domains: Collection[Collection[Value] | None]) -> bool:
+    def agrees_with_python(self, domains: Collection[Collection[Value] | None]) -> bool:
         """Whether the core and numpy agree on these domains."""
         booleans = None not in domains and all(isinstance(value, bool) for domain in domains for value in domain or ())
-        return super().agrees(domains) and not (booleans and self.operator in _OTHERWISE)
+        return super().agrees_with_python(domains) and not (booleans and self.operator in _NON_NUMERIC_OPERATORS)
 
 
-_OTHERWISE: Final = (Operator.ADD, Operator.MULTIPLY, Operator.SUBTRACT, Operator.NEGATE)
+_NON_NUMERIC_OPERATORS: Final = (Operator.ADD, Operator.MULTIPLY, Operator.SUBTRACT, Operator.NEGATE)
 """Operations that do not treat Booleans as numbers."""
-_OF_BOOLEANS: Final[Mapping[Operator, Callable[..., Any]]] = {
+_BOOLEAN_FUNCTIONS: Final[Mapping[Operator, Callable[..., Any]]] = {
     Operator.ADD: python.or_,
     Operator.MULTIPLY: python.and_,
     Operator.NOT: python.not_,
 }
-_OF_NUMBERS: Final[Mapping[Operator, Callable[..., Any]]] = {
+_NUMBER_FUNCTIONS: Final[Mapping[Operator, Callable[..., Any]]] = {
     Operator.AND: python.and_,
     Operator.OR: python.or_,
     Operator.NOT: lambda number: -number - 1,
 }
 
 
-def sequence(item: object) -> Sequence:
+def as_sequence(item: object) -> Sequence:
     """Convert to a sequence; a value becomes a constant sequence.
 
     Raises:
@@ -106,49 +106,55 @@ def sequence(item: object) -> Sequence:
         case Expression():
             hint = "use aggr, kqv or sel_width"
         case _:
-            return sequence(Full(item))
-    raise usage(f"expected a sequence, not {described(item)}", None, hint)
+            return as_sequence(Full(item))
+    raise usage_error(f"expected a sequence, not {describe_object(item)}", None, hint)
 
 
-def pointwise(function: Callable[..., Any], *operands: object) -> Sequence:
+def map_elementwise(function: Callable[..., Any], *operands: object) -> Sequence:
     """Apply a function elementwise."""
-    return Sequence(lambda builder, *columns: elementwise(builder, function, *columns), *map(sequence, operands))
+    return Sequence(
+        lambda builder, *columns: lower_elementwise(builder, function, *columns), *map(as_sequence, operands)
+    )
 
 
-def integers(item: object) -> Sequence:
+def integer_part(item: object) -> Sequence:
     """Integer parts, as in an integer array: True and False become 1 and 0. Symbols are unchanged."""
-    return Sequence(_integral, sequence(item))
+    return Sequence(_lower_integer_part, as_sequence(item))
 
 
-def _integral(builder: Draft, column: Column) -> Column:
-    domain, kind = builder.finite(column.reference), builder.type(column.reference)
-    rounded = isinstance(kind, Ratio) or any(is_number(value) and type(value) is not int for value in domain or ())
+def _lower_integer_part(builder: TypedBuilder, column: NullableSequence) -> NullableSequence:
+    domain, kind = builder.finite_domain(column.reference), builder.type_of(column.reference)
+    rounded = isinstance(kind, FractionType) or any(
+        is_number(value) and type(value) is not int for value in domain or ()
+    )
     if rounded and all(map(is_number, domain or ())):
-        return Column(builder.apply(Operator.TRUNCATE, column.reference))
+        return NullableSequence(builder.apply(Operator.TRUNCATE, column.reference))
     return column
 
 
-def truth(item: object) -> Sequence:
+def truth_values(item: object) -> Sequence:
     """True where the value is not 0."""
-    return Sequence(_true, sequence(item))
+    return Sequence(_lower_truth, as_sequence(item))
 
 
-def _true(builder: Draft, column: Column) -> Column:
-    domain = builder.finite(column.reference)
+def _lower_truth(builder: TypedBuilder, column: NullableSequence) -> NullableSequence:
+    domain = builder.finite_domain(column.reference)
     if domain is not None and all(isinstance(value, bool) for value in domain):
         return column
-    return Column(builder.apply(Operator.UNEQUAL, column.reference, builder.constant(0)))
+    return NullableSequence(builder.apply(Operator.UNEQUAL, column.reference, builder.constant(0)))
 
 
-def chosen(condition: object, then: object, otherwise: object) -> Sequence:
+def choose(condition: object, then: object, otherwise: object) -> Sequence:
     """Elementwise choice between two values by a condition."""
-    return Sequence(_choose, truth(condition), integers(then), integers(otherwise))
+    return Sequence(_lower_choice, truth_values(condition), integer_part(then), integer_part(otherwise))
 
 
-def _choose(builder: Draft, condition: Column, then: Column, otherwise: Column) -> Column:
-    return Column(builder.apply(Operator.CHOOSE, then.reference, condition.reference, otherwise.reference))
+def _lower_choice(
+    builder: TypedBuilder, condition: NullableSequence, then: NullableSequence, otherwise: NullableSequence
+) -> NullableSequence:
+    return NullableSequence(builder.apply(Operator.CHOOSE, then.reference, condition.reference, otherwise.reference))
 
 
 def positions() -> Sequence:
     """The position, counted from 0."""
-    return Sequence(lambda builder: Column(builder.add(ir.Indices())))
+    return Sequence(lambda builder: NullableSequence(builder.add(ir.Indices())))

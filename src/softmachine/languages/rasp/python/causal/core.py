@@ -6,10 +6,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from softmachine.languages.rasp.ir import Reduction
-from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.program import RaspProgram
 from softmachine.languages.rasp.python import lowering
-from softmachine.languages.rasp.python.causal.array import Sequence, chosen, integers, pointwise, positions, sequence
-from softmachine.languages.rasp.python.expression import described
+from softmachine.languages.rasp.python.causal.array import (
+    Sequence,
+    as_sequence,
+    choose,
+    integer_part,
+    map_elementwise,
+    positions,
+)
+from softmachine.languages.rasp.python.expression import describe_object
 from softmachine.languages.rasp.python.selectors import Aggregate, Comparison, Select, Selector, SelectorWidth
 from softmachine.languages.rasp.python.sequences import SOp, tokens
 from softmachine.support.errors import UsageError
@@ -22,7 +29,7 @@ def program(
     name: str | None = None,
     stop: str | None = None,
     example: Iterable[object] = (),
-) -> Program:
+) -> RaspProgram:
     """Build a causal program, which a decoder can run, from a function of a sequence.
 
     Args:
@@ -38,7 +45,7 @@ def program(
         ConstructionError: If a function in it cannot be lowered to operations.
     """
     name = name or getattr(function, "__name__", "program").strip("<>")
-    return lowering.program(_output(function), vocabulary, name=name, causal=True, stop=stop, example=example)
+    return lowering.program(_call_on_tokens(function), vocabulary, name=name, causal=True, stop=stop, example=example)
 
 
 def evaluate(function: Callable[[Any], object], xs: Iterable[object]) -> list[Any]:
@@ -47,14 +54,16 @@ def evaluate(function: Callable[[Any], object], xs: Iterable[object]) -> list[An
     Raises:
         InputError: If the result is undefined at some position.
     """
-    return lowering.values(_output(function), list(xs), causal=True)
+    return lowering.evaluate_expression(_call_on_tokens(function), list(xs), causal=True)
 
 
-def _output(function: Callable[[Any], object]) -> Sequence:
-    result = function(sequence(tokens))
+def _call_on_tokens(function: Callable[[Any], object]) -> Sequence:
+    result = function(as_sequence(tokens))
     if isinstance(result, Selector):
-        raise UsageError(f"the function returns {described(result)}, not a sequence", hint="use aggr, kqv or sel_width")
-    return sequence(result)
+        raise UsageError(
+            f"the function returns {describe_object(result)}, not a sequence", hint="use aggr, kqv or sel_width"
+        )
+    return as_sequence(result)
 
 
 def indices(x: SOp) -> Sequence:  # noqa: ARG001
@@ -64,22 +73,22 @@ def indices(x: SOp) -> Sequence:  # noqa: ARG001
 
 def full(x: SOp, const: object) -> Sequence:  # noqa: ARG001
     """The same value at every position."""
-    return integers(const)
+    return integer_part(const)
 
 
 def tok_map(x: SOp, func: Callable[[Any], Any]) -> Sequence:
     """Integer part of a function applied elementwise."""
-    return integers(pointwise(func, x))
+    return integer_part(map_elementwise(func, x))
 
 
 def seq_map(x: SOp, y: SOp, func: Callable[[Any, Any], Any]) -> Sequence:
     """Integer part of a function of two sequences, applied elementwise."""
-    return integers(pointwise(func, x, y))
+    return integer_part(map_elementwise(func, x, y))
 
 
 def where(condition: SOp, x_if: SOp, y_else: SOp) -> Sequence:
     """The first value where a condition holds, the second elsewhere."""
-    return chosen(condition, x_if, y_else)
+    return choose(condition, x_if, y_else)
 
 
 def select(k: SOp, q: SOp, pred: Callable[[Any, Any], Any], causal: bool = True) -> Selector:
@@ -96,12 +105,12 @@ def select(k: SOp, q: SOp, pred: Callable[[Any, Any], Any], causal: bool = True)
             "selectors of this dialect are always causal",
             hint="use softmachine.rasp for selectors that see all positions",
         )
-    return Select(sequence(k), sequence(q), pred)
+    return Select(as_sequence(k), as_sequence(q), pred)
 
 
 def sel_width(A: Selector) -> Sequence:
     """The number of selected keys."""
-    return sequence(SelectorWidth(A))
+    return as_sequence(SelectorWidth(A))
 
 
 def aggr(A: Selector, v: SOp, default: object = 0, reduction: str = "mean") -> Sequence:
@@ -115,7 +124,7 @@ def aggr(A: Selector, v: SOp, default: object = 0, reduction: str = "mean") -> S
     """
     if reduction not in tuple(Reduction):
         raise UsageError(f"unknown reduction {reduction!r}", hint=f"use one of {', '.join(Reduction)}")
-    return integers(Aggregate(A, integers(v), default, Reduction(reduction)))
+    return integer_part(Aggregate(A, integer_part(v), default, Reduction(reduction)))
 
 
 def aggr_mean(A: Selector, v: SOp, default: object = 0) -> Sequence:

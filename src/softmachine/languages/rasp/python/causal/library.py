@@ -5,7 +5,7 @@ All functions refer to the positions up to the current one.
 
 from __future__ import annotations
 
-from softmachine.languages.rasp.python.causal.array import Sequence, integers, truth
+from softmachine.languages.rasp.python.causal.array import Sequence, integer_part, truth_values
 from softmachine.languages.rasp.python.causal.core import (
     aggr,
     equals,
@@ -38,7 +38,7 @@ def mask(x: SOp, bool_mask: SOp, mask_val: object = 0) -> Sequence:
 
 def cumsum(bool_array: SOp) -> Sequence:
     """The number of true positions so far."""
-    return sel_width(select(truth(bool_array), full(bool_array, 1), equals))
+    return sel_width(select(truth_values(bool_array), full(bool_array, 1), equals))
 
 
 def maximum(x: SOp) -> Sequence:
@@ -68,7 +68,7 @@ def num_prev(x: SOp, queries: SOp) -> Sequence:
 
 def has_seen(x: SOp, queries: SOp) -> Sequence:
     """1 where the queried value has occurred, else 0."""
-    return integers(num_prev(x, queries) > 0)
+    return integer_part(num_prev(x, queries) > 0)
 
 
 def firsts(x: SOp, queries: SOp, default: object = -1) -> Sequence:
@@ -93,7 +93,7 @@ def mode(x: SOp) -> Sequence:
 
 def binary_mode(x: SOp) -> Sequence:
     """1 if there are more ones than zeros so far, else 0."""
-    return integers(num_prev(x, full(x, 1)) > num_prev(x, full(x, 0)))
+    return integer_part(num_prev(x, full(x, 1)) > num_prev(x, full(x, 0)))
 
 
 def induct_kqv(
