@@ -60,9 +60,9 @@ class Certificate(ErrorBudget):
         sharpness: The scale of a head is this, divided by the gap of its scores; or less, as its row shows.
         theorem: What Theorem 26 would ask for, from the weights alone.
         gap: The smallest gap of any head at this length; None if no head chooses.
-        hard: The digest of the weights with hard attention.
+        hard_digest: The digest of the weights with hard attention.
         weights: The weights with softmax attention; None if the certificate does not hold.
-        soft: Their digest.
+        soft_digest: Their digest.
         promises: The inputs on which the promises of a plug-in were tested; None if the theorem is bundled.
     """
 

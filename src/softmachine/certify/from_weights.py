@@ -70,13 +70,13 @@ class WeightCertificate:
         length: n: inputs have at most n+1 positions.
         inputs: How many inputs there are, if all were run; None if the bounds come from denominators.
         rows: The heads.
-        largest: x_max(n), the largest entry of an initial activation, and at least 1.
+        largest_activation: x_max(n), the largest entry of an initial activation, and at least 1.
         margin: By how much the largest logit exceeds the others, where it does; a lower bound if from denominators.
         sharpness: The scale of a head is this, divided by its gap.
         theorem: What Theorem 26 asks for.
-        why: Why it does not hold; None if it does.
-        hard: The digest of the weights with hard attention.
-        soft: That of the weights with softmax attention.
+        failure: Why it does not hold; None if it does.
+        hard_digest: The digest of the weights with hard attention.
+        soft_digest: That of the weights with softmax attention.
     """
 
     length: int

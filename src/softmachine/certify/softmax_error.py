@@ -146,7 +146,8 @@ class ErrorBudget:
         rows: The heads, in order.
         margin: What is left of the distance between the right logit and the others; it holds if this is positive.
         failure: Where and why the budget breaks down before the logits, if it does.
-        own: The scaled gap of heads that take means; it is smaller than that of others where they do better so.
+        own_sharpness: The scaled gap of heads that take means; it is smaller than that of others where they do better
+            so.
     """
 
     rows: tuple[HeadErrorBound, ...]

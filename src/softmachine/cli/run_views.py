@@ -83,10 +83,10 @@ class StepOption:
     """A view of a step or a table, shown after a run.
 
     Args:
-        spot: The position.
-        told: Whether to explain it as text.
+        position: The position.
+        explains: Whether to explain it as text.
         picture: The file of a picture, if any.
-        of: The subject of the picture: "step", "attention", or "attention:" and the name of a head.
+        subject: The subject of the picture: "step", "attention", or "attention:" and the name of a head.
         table: Whether to show the theorem's table.
     """
 
@@ -190,7 +190,7 @@ class PageOption:
 
     Args:
         file: The file.
-        spot: The position at which it opens, if given.
+        position: The position at which it opens, if given.
         command: The command that creates it, shown on the page.
     """
 

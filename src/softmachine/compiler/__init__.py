@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from softmachine.compiler.allocation import schedule_to_allocation
-from softmachine.compiler.coordinate_reuse import reuse_coordinates
 from softmachine.compiler.emission import allocation_to_transformer
 from softmachine.compiler.graph import program_to_graph
 from softmachine.compiler.schedule import graph_to_schedule
@@ -19,5 +18,7 @@ def compile_program(program: Program) -> Transformer:
     schedule = graph_to_schedule(graph)
     allocation = schedule_to_allocation(graph, schedule, narrow=program.reuse_coordinates)
     if program.reuse_coordinates:
+        from softmachine.compiler.coordinate_reuse import reuse_coordinates
+
         allocation = reuse_coordinates(graph, schedule, allocation)
     return allocation_to_transformer(program, graph, schedule, allocation)

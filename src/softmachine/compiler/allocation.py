@@ -48,13 +48,13 @@ class Allocation:
 
     Args:
         names: A unique name for each coordinate.
-        slot: The coordinate of each stored atom.
-        written: For each coordinate, the raw atoms that are added to it, with their factors.
+        coordinate_of: The coordinate of each stored atom.
+        summands: For each coordinate, the raw atoms that are added to it, with their factors.
         constants: For each coordinate, its constant in the embedding.
-        beside: For stored atoms, the form to read in addition to their coordinate.
+        extra_forms: For stored atoms, the form to read in addition to their coordinate.
         updates: For each loop, the updates of its carried values.
         temporaries: For each loop, the atoms that its body stores and must clear.
-        clears: For each feed-forward sublayer (block, stage), the coordinates that it clears for reuse, with whether
+        cleared: For each feed-forward sublayer (block, stage), the coordinates that it clears for reuse, with whether
             their values may be negative.
     """
 

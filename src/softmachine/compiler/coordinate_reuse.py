@@ -32,11 +32,11 @@ class _LiveRange:
     Args:
         slots: The coordinates of the given allocation that it replaces; more than one if it is updated in place.
         written: The atoms that are added to the coordinate during the live range.
-        birth: The stage that first writes to it.
-        death: The last stage that reads it.
+        start: The stage that first writes to it.
+        end: The last stage that reads it.
         names: The names of the numbers.
         signed: Whether it may be negative.
-        retrieved: Whether a head writes to it. Softmax then leaves a small error, and 1 minus a small number is
+        written_by_head: Whether a head writes to it. Softmax then leaves a small error, and 1 minus a small number is
             rounded, so the coordinate must be cleared before the next number is written.
     """
 

@@ -23,7 +23,7 @@ class Model:
         weights: The transformer.
         codec: Converts words to prompts and outputs to results.
         theorem: The theorem that built it.
-        length: The length that the weights were built for, if they depend on one; for a decoder, the number of
+        context: The length that the weights were built for, if they depend on one; for a decoder, the number of
             positions of prompt and output together.
         certificate: The certificate that softmax computes the same as hard attention, if it was softened with one.
         notes: Notes to print with every answer of this model.

@@ -338,7 +338,7 @@ class InputSelection:
 
     Args:
         model: The model.
-        longest: The largest length, which most of the words have.
+        max_length: The largest length, which most of the words have.
         total: The number of words; infinite if it exceeds 10^30.
         iterate_from: Iterates over the words from a given index, counted from 0.
     """

@@ -161,9 +161,10 @@ class Engine:
         name: The name on the command line.
         start: Starts a run, given a task, an arithmetic and the tokens emitted before (by another engine).
         resume: Resumes a saved run, given the task and the file; None if the engine has no checkpoints.
-        require_replaceable: Checks that saving a run overwrites no other file; the run is None if it has not been
+        require_free: Checks that saving a run overwrites no other file; the run is None if it has not been
             created yet.
-        quick: Whether the time per position is about constant for a task, independent of their number.
+        has_constant_time_per_position: Whether the time per position is about constant for a task, independent of their
+            number.
     """
 
     name: str

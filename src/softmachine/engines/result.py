@@ -9,7 +9,6 @@ from textwrap import wrap
 
 from softmachine.compiler.model import Model
 from softmachine.support.compare import Difference
-from softmachine.support.notebook_html import html_text
 from softmachine.support.text import escape_unprintable, fill_lines, pluralize
 from softmachine.theorems.codec import DecoderCodec, Outcome, Prompt
 
@@ -36,9 +35,10 @@ class Run:
         seconds: Run time, without preparation.
         segments: The number of tokens in the context of each segment, if the model decodes from summaries.
         notes: Further remarks, one sentence each.
-        verified: The number of tokens that agree with the reference interpreter; None if the run was not verified.
+        verified_count: The number of tokens that agree with the reference interpreter; None if the run was not
+            verified.
         difference: The first token that differs, if any.
-        resumed: The number of tokens taken from the saved run that was resumed.
+        resumed_count: The number of tokens taken from the saved run that was resumed.
         checked: Whether the output was required to be a run of the source; if false, it was not compared with anything.
         viewer: Renders the run as HTML for notebooks; without it, or if it returns None, they show the text.
     """
@@ -149,6 +149,8 @@ class Run:
         return f"<Run of {name} on {word}: {self.verdict or NO_VERDICT}{steps}{left}{label}>"
 
     def _repr_html_(self) -> str:
+        from softmachine.support.notebook_html import html_text
+
         return (self.viewer(self) if self.viewer else None) or html_text(self.format())
 
 

@@ -343,8 +343,8 @@ class Verifier:
 
     Args:
         task: The run's task.
-        numbers: The arithmetic of the run.
-        asked: Whether verification was requested, so that agreement is reported as well as differences.
+        arithmetic: The arithmetic of the run.
+        requested: Whether verification was requested, so that agreement is reported as well as differences.
     """
 
     def __init__(self, task: RunRequest, arithmetic: Arithmetic, *, requested: bool) -> None:

@@ -53,10 +53,10 @@ class SampledRun:
     """A sampled run.
 
     Args:
-        drawn: Its tokens, each with its distribution.
+        sampled: Its tokens, each with its distribution.
         seed: The seed.
         ended: Whether a stop token ended it.
-        parts: The first token that differs from the reference interpreter's; None if none does.
+        difference: The first token that differs from the reference interpreter's; None if none does.
     """
 
     sampled: tuple[SampledToken, ...]

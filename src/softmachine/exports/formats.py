@@ -24,13 +24,13 @@ class ExportFormat:
 
     Args:
         name: Its name on the command line.
-        about: A one-line description.
-        fill: Writes a model to a folder.
+        description: A one-line description.
+        write_model: Writes a model to a folder.
         dtypes: The possible number formats of the weights.
-        positions: Whether the architecture has a position embedding.
-        decodes: Whether it can be autoregressive.
-        encodes: Whether its attention can be bidirectional.
-        libraries: Raises UsageError unless the libraries that write and verify it are installed.
+        has_positions: Whether the architecture has a position embedding.
+        supports_decoders: Whether it can be autoregressive.
+        supports_encoders: Whether its attention can be bidirectional.
+        check_libraries: Raises UsageError unless the libraries that write and verify it are installed.
         rank: Its place in the list of all formats.
     """
 

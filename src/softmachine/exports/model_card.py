@@ -37,19 +37,20 @@ class CardTexts:
 
     Args:
         library: ``library_name`` of the Hugging Face hub.
-        form: The kind of model, after "The model is".
-        sample: Template of the code that runs the model. Its fields: the input as a quoted ``{word}``, or as a
+        kind: The kind of model, after "The model is".
+        usage_template: Template of the code that runs the model. Its fields: the input as a quoted ``{word}``, or as a
             ``{prompt}`` and its ``{ids}``; the ``{length}``, and the number of tokens ``{left}`` after the prompt; the
             expression that splits the input into ``{texts}``, and the id of the ``{unknown}`` token; the ``{shown}``
             output; and, in code with a list of ``answers``, the lines ``{prints}`` that print it with the ``{imports}``
             and ``{facts}`` that they need.
-        generates: Whether the shown output is generated autoregressively.
-        adds: The beginning of the sentence about the special tokens around an input.
+        is_autoregressive: Whether the shown output is generated autoregressively.
+        special_tokens_intro: The beginning of the sentence about the special tokens around an input.
         notes: Further notes about inputs.
-        holding: A pointer to the list of correct number formats, appended to a sentence.
-        inside: Template of the code that reads and patches activations. Its fields: the ``{blocks}`` that read the
-            stream, a note about the ``{storage}`` of signals and the line that writes the ``{mirrored}`` copy, the
-            ``{auto_class}`` that loads the model, an expression for the text of ``{label}`` k, and an ``{example}``.
+        dtypes_note: A pointer to the list of correct number formats, appended to a sentence.
+        internals_template: Template of the code that reads and patches activations. Its fields: the ``{blocks}`` that
+            read the stream, a note about the ``{storage}`` of signals and the line that writes the ``{mirrored}`` copy,
+            the ``{auto_class}`` that loads the model, an expression for the text of ``{label}`` k, and an
+            ``{example}``.
     """
 
     library: str
@@ -218,7 +219,7 @@ class Patch:
         layer: The layer before which they are written; the number of layers means after the last one.
         position: The position of both the patch and the answer.
         values: A value for each coordinate, by name.
-        was: The value of the first coordinate without the patch.
+        old_value: The value of the first coordinate without the patch.
         before: The label of the answer without the patch.
         after: The label of the answer with the patch.
     """

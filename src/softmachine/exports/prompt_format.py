@@ -23,11 +23,11 @@ class TestInput:
     """A prompt with its expected output.
 
     Args:
-        word: The input, as text.
+        input: The input, as text.
         prompt: The tokens of the prompt.
         expected: A decoder's tokens; for a model that answers at every position, its outputs, None where the output is
             unconstrained.
-        ends: Whether the run ends with the last of them.
+        is_complete: Whether the run ends with the last of them.
     """
 
     input: str
@@ -43,11 +43,11 @@ class PromptFormat:
     Args:
         prefix: Tokens before the input's symbols.
         suffix: Tokens after them.
-        stops: Tokens that end a run.
-        decodes: Whether the model is autoregressive, instead of answering at every position of its prompt.
+        stop_tokens: Tokens that end a run.
+        is_decoder: Whether the model is autoregressive, instead of answering at every position of its prompt.
         samples: Prompts with expected outputs.
         alphabet: The symbols of inputs.
-        only: The length of all inputs, if it is fixed.
+        fixed_length: The length of all inputs, if it is fixed.
         interface: The inputs and outputs by position, if the model answers at every position.
     """
 

@@ -25,7 +25,7 @@ class ArchitectureTensors:
         config: The configuration, without the parts that all architectures share.
         tensors: The weights by name, in float64; writing casts them.
         model: The lowered model.
-        mirror: Coordinate c is also stored, negated, at index ``mirror + c``; None if there are no copies.
+        mirror_offset: Coordinate c is also stored, negated, at index ``mirror + c``; None if there are no copies.
         gain: The factor of the logits.
         activation_gain: The factor of the pre-activations of the feed-forward units.
         width: The width of the architecture's residual stream.

@@ -31,9 +31,9 @@ class ExportRecord:
         architecture: The class that loads it.
         length: The number of positions.
         dtype: The number format of the weights.
-        verified: The verification in each number format that was tried, that of the weights first.
+        verifications: The verification in each number format that was tried, that of the weights first.
         parameters: The number of weights, zeros included.
-        rounded: How many non-zero weights the number format rounds.
+        rounded_weights: How many non-zero weights the number format rounds.
         theorem: The name of the theorem that the model was compiled by.
         notes: Caveats that accompany every output of the model.
     """

@@ -16,7 +16,7 @@ class ResidualStream:
     """The residual stream after a sublayer.
 
     Args:
-        stage: The sublayer.
+        hook_point: The sublayer.
         coordinates: The names of the coordinates.
         values: Their values.
     """
@@ -39,7 +39,7 @@ class Logits:
     Args:
         outputs: The outputs that the logits belong to.
         values: The logits.
-        said: The output of the run there; None where the run has none.
+        emitted: The output of the run there; None where the run has none.
     """
 
     outputs: Sequence[str]
@@ -90,12 +90,12 @@ class Activations:
 
     Args:
         position: The position, counted from 0 over the prompt and the output.
-        place: The position in its context; it differs only in runs that resume from summaries.
+        local_position: The position in its context; it differs only in runs that resume from summaries.
         segment: The index of the context, from 0.
         token: The token there.
         step: The step of the source language that is decided there, if any.
         tokens: The tokens of the context, up to the last visible one.
-        streams: The residual stream after the embedding and after every sublayer that adds to it.
+        residual_streams: The residual stream after the embedding and after every sublayer that adds to it.
         heads: The activation of each head, layer by layer, and in every iteration of a loop.
         logits: The logits, which decide the next token.
     """

@@ -25,7 +25,7 @@ class AttentionPattern:
 
     Args:
         head: The head.
-        stage: The layer of the head.
+        hook_point: The layer of the head.
         index: The index of the head in its layer, from 0.
         rows: For every position of the context, the positions that it chose.
     """

@@ -18,8 +18,8 @@ class Context:
     Args:
         segment: Its index, from 0.
         prompt: The tokens that it begins with.
-        first: The number of tokens that the run emits before its first one.
-        last: The number of tokens that the run emits up to its end.
+        output_start: The number of tokens that the run emits before its first one.
+        output_end: The number of tokens that the run emits up to its end.
         start: The position in the whole run of its first token after the prompt.
     """
 

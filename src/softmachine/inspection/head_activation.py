@@ -29,7 +29,7 @@ class HeadQuery:
     Args:
         arithmetic: The arithmetic of the numbers.
         search: The search of the head's group, with its results.
-        member: The index of the head in the group.
+        head_index: The index of the head in the group.
         row: The index of the position in the search.
     """
 
@@ -82,12 +82,12 @@ class HeadActivation:
 
     Args:
         head: The head.
-        stage: The layer of the head.
+        hook_point: The layer of the head.
         index: The index of the head in its layer, from 0.
         position: The position of the query.
         tokens: The tokens of the context, up to the last visible one.
         coordinates: The names of the residual stream's coordinates.
-        before: The residual stream that it reads.
+        residual_values: The residual stream that it reads.
         retrieved: The weighted mean of the values.
         added: Its contribution to the residual stream, by name of the coordinate.
         head_query: The query, from which everything else is computed.

@@ -21,7 +21,7 @@ class HookPoint:
         layer: The number of the layer in the architecture diagram, from 1; 0 for the embedding.
         sublayer: "embedding", "attention" or "feed-forward".
         loop: The name of its loop, if it is in one.
-        turn: The iteration of that loop, from 1; 0 outside.
+        iteration: The iteration of that loop, from 1; 0 outside.
     """
 
     layer: int

@@ -24,7 +24,7 @@ class RecordingHook(Hook):
     Args:
         engine: The engine that runs the model.
         tokens: The tokens of the context.
-        wanted: The positions.
+        positions: The positions.
     """
 
     def __init__(self, engine: DenseEngine, tokens: Sequence[str], positions: Iterable[int]) -> None:

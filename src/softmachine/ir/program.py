@@ -25,10 +25,11 @@ class Program:
         logits: One number for each output; the argmax is the prediction.
         margin: With hard attention, the largest logit exceeds the others by at least this much wherever the output
             counts.
-        narrow: Whether coordinates may be reused, which makes the residual stream narrower; units clear a coordinate
-            before it is reused.
-        spare: The part of the error tolerance of rounding gadgets that is reserved for rounding in low precision.
-        positions: The number of positions, if padding determines it rather than the length of the input.
+        reuse_coordinates: Whether coordinates may be reused, which makes the residual stream narrower; units clear a
+            coordinate before it is reused.
+        spare_tolerance: The part of the error tolerance of rounding gadgets that is reserved for rounding in low
+            precision.
+        position_count: The number of positions, if padding determines it rather than the length of the input.
         sharpness: With softmax, the default lower bound of scale × gap; low-precision formats may need more than exact
             arithmetic does.
     """

@@ -24,8 +24,8 @@ class ValueRange:
     Args:
         low: Lower bound; may grow with the length.
         high: Upper bound; may grow with the length.
-        over: The denominator: "1" for integers, "i+1" for integers divided by the number of positions up to this one,
-            None for arbitrary reals.
+        denominator: The denominator: "1" for integers, "i+1" for integers divided by the number of positions up to this
+            one, None for arbitrary reals.
     """
 
     low: Polynomial

@@ -23,7 +23,7 @@ class Node:
 
     Args:
         name: The name given by the author; coordinates, heads and units carry it.
-        kinds: The range of each component.
+        ranges: The range of each component.
         labels: The label of each component, if the vector is indexed by names.
     """
 
@@ -98,9 +98,9 @@ class Signal:
 
     Args:
         forms: The components.
-        kinds: The range of each component (at least as narrow as interval arithmetic gives).
+        ranges: The range of each component (at least as narrow as interval arithmetic gives).
         labels: The label of each component, if any.
-        exclusive: Whether at most one component is nonzero, and that one is 1 (a one-hot or zero vector).
+        is_one_hot: Whether at most one component is nonzero, and that one is 1 (a one-hot or zero vector).
     """
 
     forms: tuple[Affine, ...]

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from softmachine.languages.formats import Format
-from softmachine.languages.text.statements import QUOTED
+from softmachine.languages.text import QUOTED
 
 TEMPORAL_HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")
 """The line of a formula that declares its alphabet, with the comments before it."""

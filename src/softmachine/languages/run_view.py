@@ -117,10 +117,10 @@ class RunView:
 
     Args:
         lines: The lines of the source text.
-        active: Index of the active line at each shown position; None where no line is active.
-        names: The name that each line defines, if any: attention heads of that name belong to the line.
+        active_lines: Index of the active line at each shown position; None where no line is active.
+        line_names: The name that each line defines, if any: attention heads of that name belong to the line.
         picture: The picture; None if only tokens are shown.
-        focus: The position selected initially; None for the first generated position.
+        focus_position: The position selected initially; None for the first generated position.
     """
 
     lines: Sequence[str]
@@ -137,8 +137,8 @@ class TokenWindow:
     Args:
         tokens: The tokens of the window.
         first: The position of the first token.
-        said: Number of tokens at the end that the model generated; the others belong to the prompt.
-        before: The tokens that the model generated before the window, in this context and all earlier ones.
+        generated: Number of tokens at the end that the model generated; the others belong to the prompt.
+        generated_before: The tokens that the model generated before the window, in this context and all earlier ones.
     """
 
     tokens: Sequence[str]

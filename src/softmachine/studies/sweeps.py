@@ -210,9 +210,9 @@ class CheckRun:
     Args:
         model: The model.
         wanted: Which words, and how.
-        crew: The executor for long checks.
+        factory: The executor for long checks.
         journal: File that records finished parts.
-        tell: Progress callback; called if the executor cannot be used.
+        progress: Progress callback; called if the executor cannot be used.
     """
 
     def __init__(

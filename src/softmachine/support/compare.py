@@ -23,7 +23,7 @@ class Difference:
 
     Args:
         position: Its index, counted from 0: among the emitted tokens for a decoder, the position for an encoder.
-        said: The emitted token; None if the output has ended.
+        emitted: The emitted token; None if the output has ended.
         expected: The expected token; None if the output should have ended, or is unconstrained here.
     """
 

@@ -113,7 +113,7 @@ class ContextTooShortError(InputError, UsageError):
         message: The problem.
         context: A context that suffices, if known.
         hint: The hint if ``context`` is None.
-        how: The hint if ``context`` is given; ``{}`` is replaced by the option.
+        hint_format: The hint if ``context`` is given; ``{}`` is replaced by the option.
     """
 
     def __init__(

@@ -30,9 +30,9 @@ class Registry(Generic[Plugin]):
         attribute: The fixed name; a line of the module, not the first one, begins with it and ``=`` or ``:``.
         package: The package of the built-in plug-ins.
         pattern: Files of the package that may define a plug-in: ``*.py``, or ``*/*.py`` for those of its subpackages.
-        main: Plug-ins in files of these names are named after their folder, others after their module.
+        main_files: Plug-ins in files of these names are named after their folder, others after their module.
         group: The entry-point group of other packages' plug-ins.
-        objection: Why a plug-in cannot be used; empty if it can.
+        find_objection: Why a plug-in cannot be used; empty if it can.
     """
 
     problems: ClassVar[list[str]] = []

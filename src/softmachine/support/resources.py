@@ -110,7 +110,7 @@ class Estimate:
     """Estimated cost of a piece of work.
 
     Args:
-        what: The work, such as "checking 2,047 inputs".
+        work: The work, such as "checking 2,047 inputs".
         seconds: Run time, within a factor of about 3.
         memory: Memory in bytes.
     """
@@ -187,10 +187,10 @@ class CostForecast:
 
     Args:
         total: The number of items.
-        what: The work.
-        later: Measures the seconds of a later item, if later items take longer than the first ones.
+        work: The work.
+        measure_later_item: Measures the seconds of a later item, if later items take longer than the first ones.
         hint: A cheaper alternative.
-        hands: The number of parallel workers.
+        workers: The number of parallel workers.
     """
 
     def __init__(

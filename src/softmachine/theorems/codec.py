@@ -15,7 +15,6 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 from softmachine.languages.formats import serialise_source
 from softmachine.languages.run_view import RowsPicture, RunView, TokenWindow
 from softmachine.languages.source import Source, format_word
-from softmachine.languages.words import words_from
 from softmachine.support.compare import Comparison, split_into_chunks
 from softmachine.support.errors import DivergedError, FixHint, UsageError
 from softmachine.support.text import escape_unprintable
@@ -131,6 +130,8 @@ class Codec(ABC, Generic[S_co]):
 
     def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
         """Words of a length that the theorem covers, in lexicographic order, starting at index ``start``."""
+        from softmachine.languages.words import words_from
+
         return words_from(self.alphabet, length, start) if self.input_length in (None, length) else ()
 
     def word_count(self, length: int) -> int:

@@ -25,9 +25,9 @@ class Expression:
 
     Args:
         text: The printed form.
-        at: Maps the codec of a model to the value.
+        evaluate: Maps the codec of a model to the value.
         binding: The precedence of the outermost operator.
-        where: The meanings of its parameters, by symbol.
+        definitions: The meanings of its parameters, by symbol.
     """
 
     text: str
@@ -113,7 +113,7 @@ class Cost:
             prompt), "precision" (the smallest b for which F_b contains all weights), and "layers with softmax" if the
             certified model differs.
         bounds: Quantities with upper bounds.
-        also: A remark printed at the end, for example on tokens.
+        remark: A remark printed at the end, for example on tokens.
     """
 
     exact: Mapping[str, Term] = field(default_factory=dict)

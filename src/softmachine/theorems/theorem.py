@@ -30,8 +30,8 @@ class CheckpointSupport:
 
     Args:
         dtypes: The floating-point formats in which it is exact; empty if it is exact in all of them.
-        positions: Whether the architecture has position embeddings; None if either is supported.
-        ahead: Whether it also supports bidirectional architectures.
+        has_position_embeddings: Whether the architecture has position embeddings; None if either is supported.
+        bidirectional: Whether it also supports bidirectional architectures.
     """
 
     dtypes: tuple[str, ...] = ()
@@ -46,8 +46,8 @@ class TourStep:
     Args:
         title: The question, in a few words: "Where is the head?".
         text: The answer, with the lemma it is based on.
-        shows: The names of the heads, units and coordinates of this step, as in the architecture diagram; a name that
-            ends with "…" is a prefix.
+        highlights: The names of the heads, units and coordinates of this step, as in the architecture diagram; a name
+            that ends with "…" is a prefix.
     """
 
     title: str
@@ -70,8 +70,8 @@ class Requirements:
     Args:
         positions: The position encoding.
         scale: The factor of the scores before softmax, 1/τ for a temperature τ; empty for hard attention only.
-        first: A remark printed first, on the length.
-        also: A remark printed last.
+        length_note: A remark printed first, on the length.
+        remark: A remark printed last.
     """
 
     positions: str
@@ -96,24 +96,25 @@ class Theorem:
         name: The name on the command line.
         statement: The statement, in one line.
         reference: The paper, and the number of the theorem in it.
-        needs: The requirements: position features, dependence on the length, and the scale of softmax; as text, or in
-            parts, which are columns of the table of all theorems.
+        requirements: The requirements: position features, dependence on the length, and the scale of softmax; as text,
+            or in parts, which are columns of the table of all theorems.
         cost: Layers, heads, width and tokens: as expressions, which are printed and tested, or as text.
         source: The type of the sources it applies to, or the single source it applies to.
         attentions: The supported kinds of attention, "hard" or "soft"; the first is the default.
         codec: Maps a source and (if the weights depend on one) a length to the codec.
         signals: Maps the codec and the kind of attention to the signals: the construction of the proof.
         steps: The proof in a few sentences.
-        guide: A tour of the proof at one token of a run: questions, and the heads that answer them.
-        tells: Maps the codec and an observation of a head to an explanation, as a clause; None if there is none.
-        encoding: Maps the source and a position feature of its model to the paper's name of that feature; None if the
-            paper does not use it. Omitted if the theorem does not document this.
+        tour: A tour of the proof at one token of a run: questions, and the heads that answer them.
+        explain_head: Maps the codec and an observation of a head to an explanation, as a clause; None if there is none.
+        paper_feature_name: Maps the source and a position feature of its model to the paper's name of that feature;
+            None if the paper does not use it. Omitted if the theorem does not document this.
         columns: Maps the codec to the columns of the table of a run; None if there is no table.
         length: If the weights depend on a length, what it bounds. Empty if one model serves every length.
-        bounded: The sources for which a length may be given, although one model serves every length without it.
-        certified: The variant that is certified for soft attention, if it differs from the one for hard attention.
+        accepts_length: The sources for which a length may be given, although one model serves every length without it.
+        certified_variant: The variant that is certified for soft attention, if it differs from the one for hard
+            attention.
         features: The theorem's own classes of position features and relations.
-        stock: The supported third-party checkpoints.
+        checkpoints: The supported third-party checkpoints.
         rank: The rank among the theorems for its source; the first is the default.
         api: The version of this interface that it was written for.
     """

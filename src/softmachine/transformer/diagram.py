@@ -27,9 +27,9 @@ class DiagramRow:
 
     Args:
         label: The place, such as "layer 2"; the heading of a loop has only a label.
-        what: The head or feed-forward layer.
-        result: The coordinates that it writes to.
-        inside: Whether it is in a loop.
+        component: The head or feed-forward layer.
+        targets: The coordinates that it writes to.
+        in_loop: Whether it is in a loop.
     """
 
     label: str

@@ -153,7 +153,7 @@ class BlockFeature(OffsetFeature, stored_name="InBlocks"):
 
     Args:
         offset: The first position of the first block.
-        of: The feature.
+        value: The feature.
         block: The length of a block.
         blocks: The number of blocks.
     """

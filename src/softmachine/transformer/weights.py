@@ -22,7 +22,6 @@ from hashlib import sha256
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
-from softmachine.transformer.saved_features import feature_to_json
 
 SparseRow = tuple[tuple[int, Fraction], ...]
 
@@ -292,6 +291,8 @@ def compute_digest(transformer: Transformer) -> str:
 def _parts(item: object) -> Iterator[str]:
     """The numbers of a value in a fixed order, with the length of every sequence."""
     if isinstance(item, Feature | Relation):
+        from softmachine.transformer.saved_features import feature_to_json
+
         yield json.dumps(feature_to_json(item), sort_keys=True)
     elif isinstance(item, Matrix):
         yield repr((item.columns, item.rows))

@@ -46,7 +46,7 @@ class LoopLayout:
 
     Args:
         scratch: The width of the given residual stream.
-        retrieved: The maximal number of values that the heads of a layer retrieve.
+        scratch_size: The maximal number of values that the heads of a layer retrieve.
         repeats: The number of iterations of each block.
     """
 

@@ -39,7 +39,7 @@ class AttentionRecord(NamedTuple):
         visible: The attention mask: (positions, keys).
         scale: The inverse temperature at each position; None if attention is hard.
         chosen: The keys that each head chose; empty if attention is soft.
-        found: The values that each head retrieved.
+        retrieved: The values that each head retrieved.
     """
 
     group: HeadGroup

@@ -20,9 +20,7 @@ from softmachine.engines.dense.draft_model import DraftModelWeights
 from softmachine.engines.dense.hooks import Hook
 from softmachine.engines.dense.kv_cache import PassCache
 from softmachine.engines.dense.layer import DenseLayer, prepare_affine_map
-from softmachine.engines.dense.loop_cycles import iterate_until_cycle
 from softmachine.engines.dense.position_cache import BLOCK_SIZE, PositionFeatures
-from softmachine.engines.dense.weight_names import name_of_weight
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError, UnrepresentableError, find_arithmetic
 from softmachine.engines.numerics.float import Float
 from softmachine.engines.numerics.float_batched import BatchFloat
@@ -48,7 +46,7 @@ class DenseEngine:
 
     Args:
         transformer: The weights.
-        numbers: The arithmetic, or its name.
+        arithmetic_name: The arithmetic, or its name.
 
     Raises:
         PrecisionError: If a weight is not representable; the message names it.
@@ -61,6 +59,8 @@ class DenseEngine:
         try:
             self._prepare(transformer)
         except UnrepresentableError as error:
+            from softmachine.engines.dense.weight_names import name_of_weight
+
             where = name_of_weight(transformer, error.weight)
             raise PrecisionError(f"{where} is {error.weight}, which {error.reason}") from None
 
@@ -218,6 +218,8 @@ class Pass:
     def _run_iterations(self, stream: Tensor, block: int, turns: int) -> Tensor:
         """Return the stream after all iterations of a block."""
         if self._may_stop_early and turns > 1:
+            from softmachine.engines.dense.loop_cycles import iterate_until_cycle
+
             return iterate_until_cycle(lambda stream: self.run_block(stream, block, 0), stream, turns)
         for turn in range(turns):
             stream = self.run_block(stream, block, turn)

@@ -39,7 +39,7 @@ class RowClasses(NamedTuple):
 
     Args:
         first: The first position of each class, in ascending order.
-        of: The class of each position.
+        class_of: The class of each position.
     """
 
     first: Indices

@@ -25,7 +25,7 @@ class CachedChoice(NamedTuple):
     Args:
         keys: The keys that any query chooses.
         flags: Which query chooses which of these: (batch, queries, chosen keys).
-        among: The number of all keys.
+        key_count: The number of all keys.
     """
 
     keys: NDArray[np.intp]
@@ -239,10 +239,10 @@ class HeadGroupCache:
 
     Args:
         caches: KV cache of one loop iteration: the keys, and the values of each head; None if nothing is appended.
-        shares: Softmax results.
-        chosen: Hard-attention results.
-        blocks: Hard-attention results in blocks, for many positions.
-        asked: Incremental argmax of each head, for bidirectional attention.
+        softmax_results: Softmax results.
+        hard_results: Hard-attention results.
+        blocked_results: Hard-attention results in blocks, for many positions.
+        argmaxes: Incremental argmax of each head, for bidirectional attention.
     """
 
     def __init__(
@@ -280,7 +280,7 @@ class PassCache:
     """All caches of a pass, by (block, iteration, layer, head group).
 
     Args:
-        goes_on: Whether positions may be appended; otherwise keys and values are not cached.
+        is_extendable: Whether positions may be appended; otherwise keys and values are not cached.
     """
 
     def __init__(self, *, is_extendable: bool = True) -> None:

@@ -31,7 +31,7 @@ class DenseLayer:
     Args:
         groups: The heads, grouped by shared keys, so that one attention computation serves a group.
         order: The index of each head of the layer in the concatenation of the groups.
-        project: The map from the residual stream to, per group, the keys, then the queries and values of its heads.
+        projection: The map from the residual stream to, per group, the keys, then the queries and values of its heads.
         output: The map (residual stream, retrieved values of all heads) to the new residual stream.
         network: The feed-forward network; None if it adds nothing (without units, it may still add a constant).
     """

@@ -22,8 +22,8 @@ class PositionFeatures(NamedTuple):
     """Values of features at some positions, with duplicates removed.
 
     Args:
-        different: The distinct values.
-        places: Indices into them: (positions, features).
+        distinct: The distinct values.
+        indices: Indices into them: (positions, features).
     """
 
     distinct: list[Fraction]

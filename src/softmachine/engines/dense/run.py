@@ -23,8 +23,8 @@ class DenseRun:
 
     Args:
         task: The parameters of the run.
-        numbers: The arithmetic, or its name.
-        said: The tokens emitted before.
+        arithmetic: The arithmetic, or its name.
+        previous: The tokens emitted before.
     """
 
     memory_bytes = 0

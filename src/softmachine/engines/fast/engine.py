@@ -190,8 +190,8 @@ class FastPass:
         engine: The engine.
         prompt: The input tokens.
         stops: Whether an output ends the run.
-        said: Tokens already known to follow the prompt.
-        answer_all: Whether the output at every input position is wanted.
+        continuation: Tokens already known to follow the prompt.
+        all_outputs: Whether the output at every input position is wanted.
     """
 
     def __init__(

@@ -35,8 +35,8 @@ class SingleContextRun(FastPass):
         engine: The engine.
         codec: Determines which token ends a run.
         prompt: The input tokens.
-        said: Tokens already known to follow the prompt.
-        most_tokens: Maximum number of tokens after the prompt. The next one is computed as well: if it is the stop
+        continuation: Tokens already known to follow the prompt.
+        max_tokens: Maximum number of tokens after the prompt. The next one is computed as well: if it is the stop
             token, the run has ended.
         max_positions: Maximum context length, if the weights were built for one.
     """

@@ -32,7 +32,7 @@ class SegmentedPass:
         engine: The engine.
         codec: Determines which token ends a run, and where summaries begin and end.
         prompt: The input tokens of the first segment.
-        said: Tokens already known to follow the prompt, in all segments.
+        continuation: Tokens already known to follow the prompt, in all segments.
         max_steps: Maximum number of steps of the source language.
         max_positions: Maximum context length, if the weights were built for one.
     """

@@ -46,7 +46,7 @@ class Quota:
 
     Args:
         count: The total number of words.
-        wishes: The constraints.
+        constraints: The constraints.
     """
 
     def __init__(self, count: int, constraints: Constraints) -> None:

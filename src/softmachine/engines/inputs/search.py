@@ -42,12 +42,12 @@ class WordSearch:
     """Finds words of given lengths without repetition, one by one or in pairs.
 
     Args:
-        judge: Labels the words.
+        labeller: Labels the words.
         lengths: The allowed lengths.
-        wishes: The constraints.
-        part: The part of the data set that a word belongs to; both words of a pair belong to one part.
+        constraints: The constraints.
+        part_of: The part of the data set that a word belongs to; both words of a pair belong to one part.
         chooser: The random generator.
-        whole: Whether all words are tried if necessary; otherwise only if they are few.
+        exhaustive: Whether all words are tried if necessary; otherwise only if they are few.
     """
 
     def __init__(

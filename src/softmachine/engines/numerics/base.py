@@ -64,8 +64,8 @@ class UndecidedError(Exception):
     """The error bounds do not determine a comparison; the engine adds the location to the message.
 
     Args:
-        batch: The sequence.
-        query: The position of the comparison, counted from the first one just computed.
+        sequence: The sequence.
+        position: The position of the comparison, counted from the first one just computed.
         candidates: The indices that remain possible.
         tie: Whether the numbers are proved to be equal.
         reason: The cause, for the message.

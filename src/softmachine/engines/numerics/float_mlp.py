@@ -35,11 +35,12 @@ class FloatMlp:
         steps: Which units are steps.
         second: The map from the hidden units.
         written: The coordinates that the second map writes.
-        there: The weights from the coordinates that are read to the units that the second map reads; 0 for steps.
-        back: The weights from these units to the ``gaining`` coordinates.
+        input_weight: The weights from the coordinates that are read to the units that the second map reads; 0 for
+            steps.
+        output_weight: The weights from these units to the ``gaining`` coordinates.
         cancelling: Inputs that reach an output along paths of opposite signs, as x in x - ReLU(x) + ReLU(-x).
         gaining: The outputs of such paths, as indices into ``written``.
-        stays: 1 where an input coordinate is the gaining coordinate itself (the residual connection).
+        residual: 1 where an input coordinate is the gaining coordinate itself (the residual connection).
         plus: The first units of pairs ReLU(y) - ReLU(-y), whose sum is y for either sign.
         minus: The second units of these pairs.
     """

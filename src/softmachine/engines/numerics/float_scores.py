@@ -27,8 +27,8 @@ class ScoresWithBounds:
 
     Args:
         value: (batch, queries, keys), in float64; in float32 if they are exact in it and only compared.
-        doubt: Bound of the distance from both the exact scores and those that the format computes; None if all agree.
-            Where only differences matter, the rounding error alone.
+        error_bound: Bound of the distance from both the exact scores and those that the format computes; None if all
+            agree. Where only differences matter, the rounding error alone.
         largest: Upper bound of all intermediate results.
         rounding: The part of ``doubt`` that is the format's rounding; None if the format computes these scores exactly.
     """

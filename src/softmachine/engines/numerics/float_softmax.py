@@ -35,8 +35,8 @@ class KeptKeys(NamedTuple):
 
     Args:
         keys: These keys.
-        among: The number of all keys.
-        lost: Upper bound of the total weight of the pruned keys.
+        key_count: The number of all keys.
+        pruned_weight: Upper bound of the total weight of the pruned keys.
     """
 
     keys: NDArray[np.intp]
@@ -121,12 +121,12 @@ class SoftmaxWeights:
     """Softmax weights with error bounds.
 
     Args:
-        share: (batch, queries, keys); the weights of a query sum to 1, or to 0 if it sees no key.
-        off: Error bound of each weight.
+        weight: (batch, queries, keys); the weights of a query sum to 1, or to 0 if it sees no key.
+        error_bound: Error bound of each weight.
         visible: (queries, keys), the attention mask.
-        known: (batch, queries, 1), whether the bounds of a query's weights are usable.
+        is_bounded: (batch, queries, 1), whether the bounds of a query's weights are usable.
         negligible: Smaller weights count as zero.
-        near: The keys that remain after pruning; None if all.
+        kept: The keys that remain after pruning; None if all.
     """
 
     weight: Floats

@@ -109,8 +109,8 @@ class GalleryItem:
 
     Args:
         source: The name of its source in the zoo.
-        word: The input.
-        about: A one-sentence description.
+        input: The input.
+        description: A one-sentence description.
         theorem: The theorem to compile by; by default the first that applies.
         attention: Hard or soft; by default that of the theorem.
     """

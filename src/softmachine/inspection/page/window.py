@@ -28,8 +28,8 @@ class Window:
     Args:
         inspection: The run.
         context: The context.
-        window: The positions that are shown, counted from the beginning of the context.
-        opens: The position at which the page opens; None for the default.
+        positions: The positions that are shown, counted from the beginning of the context.
+        initial_position: The position at which the page opens; None for the default.
     """
 
     inspection: Inspection

@@ -71,8 +71,8 @@ class RecoveredInteger:
     """An integer h recovered from h/(i+1).
 
     Args:
-        number: The integer h, and h².
-        below: max(0, -h).
+        integer: The integer h, and h².
+        is_negative: max(0, -h).
         read: The value read at position max(0, h).
     """
 

@@ -18,8 +18,8 @@ class ThresholdBuilder:
     """Builds thresholds from AND and OR gates, with memoisation.
 
     Args:
-        every: Creates an AND gate.
-        some: Creates an OR gate.
+        make_and: Creates an AND gate.
+        make_or: Creates an OR gate.
     """
 
     def __init__(self, make_and: GateFactory, make_or: GateFactory) -> None:

@@ -240,7 +240,7 @@ class DeterminismResult:
 
     Args:
         overlaps: Pairs of transitions whose tests overlap, with values of the counters for which both hold.
-        proven: Whether all pairs were decided and none overlaps.
+        is_proven: Whether all pairs were decided and none overlaps.
     """
 
     overlaps: tuple[tuple[Transition, Transition, Mapping[str, int]], ...]

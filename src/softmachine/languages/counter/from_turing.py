@@ -125,7 +125,7 @@ class CounterRoles:
         popped: The counter of the stack ahead of it.
         pushed_to: The new counter of the pushed stack.
         popped_to: The new counter of the popped stack; with 3 work counters the old one of the pushed stack.
-        after: Index of the arrangement after the move.
+        next_arrangement: Index of the arrangement after the move.
     """
 
     pushed: str

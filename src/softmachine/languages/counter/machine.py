@@ -67,7 +67,7 @@ class CounterMachine(WordSource):
         name: Name of the machine.
         alphabet: The input alphabet.
         work_counters: Additional counters, which start at 0.
-        order: Whether the letters of inputs must be in the order of the alphabet.
+        has_ordered_letters: Whether the letters of inputs must be in the order of the alphabet.
         start: The initial state.
         accept: The accepting states.
         reject: The rejecting states.

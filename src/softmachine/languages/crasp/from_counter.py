@@ -112,7 +112,7 @@ class Simulation:
     Args:
         definitions: One term per counter, and one formula per state: the last transition leads to it.
         rules: One rule per transition, and the rules of the verdicts.
-        begins: The formula that is true where the simulation starts; a name unless it is a single token.
+        start: The formula that is true where the simulation starts; a name unless it is a single token.
     """
 
     definitions: tuple[Definition, ...]

@@ -57,6 +57,7 @@ from softmachine.languages.temporal.parser import (
     check_depth,
 )
 from softmachine.languages.temporal.parser import explain as explain_temporal
+from softmachine.languages.text import QUOTED
 from softmachine.languages.text.diagnostics import (
     DiagnosticRule,
     DiagnosticRules,
@@ -66,7 +67,6 @@ from softmachine.languages.text.diagnostics import (
 )
 from softmachine.languages.text.grammar import load_parser
 from softmachine.languages.text.statements import (
-    QUOTED,
     LocatedWord,
     Statement,
     StatementParser,

@@ -42,10 +42,10 @@ class CountedFormula:
     """A counted formula that is evaluated after a token.
 
     Args:
-        related: Indices of the counts through R to update first.
+        related_counts: Indices of the counts through R to update first.
         decision: Its truth value: outcome 1 or 0.
-        adds: The changes of sums if it is true.
-        memory: Index of the array of its values, if it is counted through R.
+        changes: The changes of sums if it is true.
+        memory_index: Index of the array of its values, if it is counted through R.
     """
 
     related_counts: tuple[int, ...]
@@ -59,10 +59,10 @@ class TokenTransition:
     """The effect of a token.
 
     Args:
-        adds: The changes of sums that depend on the token only.
+        changes: The changes of sums that depend on the token only.
         tracked: The formulas to evaluate, in order.
-        related: Indices of the counts through R to update last.
-        follows: The decision of the next token, by index.
+        related_counts: Indices of the counts through R to update last.
+        next_token: The decision of the next token, by index.
     """
 
     changes: SumChanges

@@ -22,7 +22,7 @@ class Count:
     """``#[φ]``: the number of positions j ≤ i where φ holds, the current position included.
 
     Args:
-        of: φ.
+        formula: φ.
         relation: Name of a relation, as in ``#R[φ]``: only positions j related to i are counted.
     """
 

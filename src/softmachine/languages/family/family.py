@@ -227,7 +227,7 @@ class Rule:
         wire: The wire that each gate drives.
         kind: AND, OR, NOT or THR.
         arguments: The wires that each gate reads.
-        at_least: The threshold, for THR only.
+        threshold: The threshold, for THR only.
         ranges: The indices and their bounds.
         conditions: Conditions on the indices.
         place: Location in the source.
@@ -283,7 +283,7 @@ class CircuitFamily(WordSource):
     Args:
         name: Name of the family.
         exponent: d: the circuits have depth O(log^d n).
-        deepest: Upper bound on the depth of C_n, if the source declares one; c log^d n in Lemma C.2 of "Revisiting
+        max_depth: Upper bound on the depth of C_n, if the source declares one; c log^d n in Lemma C.2 of "Revisiting
             Padded Transformer Expressivity".
         rules: The rules that generate the gates.
         output: The wire that is 1 if the word is accepted.

@@ -32,10 +32,10 @@ class Rule:
 
     Args:
         state: The current state.
-        reads: The symbol under the input head.
-        work: The symbol under the work head.
+        input_symbol: The symbol under the input head.
+        work_symbol: The symbol under the work head.
         next: The next state.
-        writes: The symbol written on the work tape; end markers cannot be overwritten.
+        written_symbol: The symbol written on the work tape; end markers cannot be overwritten.
         move: Move of the input head: L, S or R.
         work_move: Move of the work head.
         place: Location in the source.
@@ -75,9 +75,9 @@ class LogspaceMachine(WordSource):
     Args:
         name: Name of the machine.
         alphabet: The input alphabet.
-        symbols: The symbols of the work tape, without the blank _.
-        factor: a, of the a·⌈log₂(n + 1)⌉ + b cells of the work tape.
-        cells: b.
+        work_symbols: The symbols of the work tape, without the blank _.
+        log_factor: a, of the a·⌈log₂(n + 1)⌉ + b cells of the work tape.
+        extra_cells: b.
         start: The start state.
         accept: The accepting states.
         rules: The transitions.

@@ -67,8 +67,8 @@ class BuiltinFunction:
     Args:
         name: The name.
         usage: A sample call, for messages.
-        counts: The allowed numbers of arguments.
-        call: The implementation.
+        arities: The allowed numbers of arguments.
+        implementation: The implementation.
     """
 
     name: str

@@ -125,7 +125,7 @@ class GeneratedRun:
 
     Args:
         letters: The letters appended to the input, without the stop symbol.
-        stopped: Whether the program emitted its stop symbol; otherwise the step limit was reached.
+        is_complete: Whether the program emitted its stop symbol; otherwise the step limit was reached.
     """
 
     letters: tuple[str, ...]

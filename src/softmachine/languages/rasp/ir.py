@@ -192,7 +192,8 @@ class Repeat:
     Args:
         variables: The variables, each with the name of the earlier sequence operator that is its initial value.
         body: The definitions computed in each iteration, from earlier definitions and the variables.
-        following: The next value of each variable: the name of a variable, of a body definition, or of an earlier one.
+        next_values: The next value of each variable: the name of a variable, of a body definition, or of an earlier
+            one.
         result: The variable that the node denotes.
     """
 

@@ -166,7 +166,7 @@ class OpenProgram(RaspProgram):
     """A program text without a declared alphabet; by default its alphabet is the letters that it mentions.
 
     Args:
-        over: Function from an alphabet to the same program over it.
+        with_alphabet: Function from an alphabet to the same program over it.
     """
 
     with_alphabet: Callable[[tuple[str, ...]], RaspProgram] = field(compare=False, repr=False)

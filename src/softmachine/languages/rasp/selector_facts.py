@@ -23,11 +23,11 @@ class SelectorFacts:
     """Static facts about a selector.
 
     Args:
-        fixed: Sequence operators with equal values at all keys that a query selects.
-        itself: Whether each query selects its own position; None if that depends on the input.
-        empty: Whether a query may select nothing.
-        single: Whether a query selects at most one key.
-        nothing: Whether no key is ever selected.
+        equal_at_selected: Sequence operators with equal values at all keys that a query selects.
+        selects_itself: Whether each query selects its own position; None if that depends on the input.
+        may_select_none: Whether a query may select nothing.
+        selects_at_most_one: Whether a query selects at most one key.
+        selects_none: Whether no key is ever selected.
         partial: Whether the selector may be undefined at a query.
     """
 

@@ -32,7 +32,7 @@ class AttentionStep:
         name: The vector that it defines.
         attention: The operation.
         products: Its predicate as a sum of products.
-        reads: The vectors that its value reads at the selected j.
+        read_vectors: The vectors that its value reads at the selected j.
     """
 
     name: str

@@ -164,8 +164,8 @@ class PredicateProduct:
     Args:
         at_i: A, a Boolean that depends on i only.
         at_j: B, a Boolean that depends on j only.
-        equal: The equalities X(i) = Y(j) that must hold.
-        unequal: The equalities that must not hold.
+        required_equalities: The equalities X(i) = Y(j) that must hold.
+        excluded_equalities: The equalities that must not hold.
     """
 
     at_i: Expression

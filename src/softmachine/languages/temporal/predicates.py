@@ -39,8 +39,8 @@ class PredicateDefinition:
     Args:
         function: The truth value, as a function of the number and the parameters.
         parameters: The names of the parameters, such as m and r in ``mod(i,m,r)``.
-        problem: Validates the parameters: returns a message, or None if they are valid.
-        of_length: Whether the function also takes the length of the word, after the number: θ_n.
+        find_problem: Validates the parameters: returns a message, or None if they are valid.
+        depends_on_length: Whether the function also takes the length of the word, after the number: θ_n.
     """
 
     function: Callable[..., bool]

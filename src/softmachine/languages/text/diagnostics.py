@@ -51,8 +51,8 @@ class ParserState:
 
     Args:
         token: The unexpected token; of type ``$END`` at the end of the text.
-        before: The text before the token.
-        accepts: The terminals that the parser would accept.
+        text_before: The text before the token.
+        accepted: The terminals that the parser would accept.
         stack: The value stack of the parser: tokens, and None for reduced rules.
     """
 
@@ -77,10 +77,10 @@ class DiagnosticRule:
     """A rule with a specific message for a common syntax error.
 
     Args:
-        tokens: Types of the unexpected token, separated by spaces.
-        accepts: Terminals that the parser must accept for the rule to apply.
-        text: The message; {token} is replaced by the token.
-        after: Pattern that the text before the token must match.
+        unexpected: Types of the unexpected token, separated by spaces.
+        accepted: Terminals that the parser must accept for the rule to apply.
+        message: The message; {token} is replaced by the token.
+        preceded_by: Pattern that the text before the token must match.
     """
 
     unexpected: str
@@ -99,23 +99,23 @@ class DiagnosticRules:
     """Turns parser errors into messages, using a table of texts for a language.
 
     Args:
-        whole: The parsed construct, as in "the formula".
-        quote: Message and hint for an unterminated quote.
-        character: Message for a character that begins no token; {} is replaced by the character.
+        construct: The parsed construct, as in "the formula".
+        unterminated_quote: Message and hint for an unterminated quote.
+        unknown_character: Message for a character that begins no token; {} is replaced by the character.
         character_hints: Hints by character; the key "" is the default.
-        kinds: Syntactic categories by the terminals that must be acceptable; the first match is mentioned first.
-        covered: Terminals that are not mentioned in addition to a category, by the name of the category.
-        spelled: Names of terminals, in the order in which messages mention them.
-        expected: Formats the list of expected constructs.
-        otherwise: Hint if no rule applies.
-        only: Messages for the case that exactly these terminals are acceptable.
-        cases: Rules for common errors.
+        categories: Syntactic categories by the terminals that must be acceptable; the first match is mentioned first.
+        subsumed: Terminals that are not mentioned in addition to a category, by the name of the category.
+        terminal_names: Names of terminals, in the order in which messages mention them.
+        format_expected: Formats the list of expected constructs.
+        default_hint: Hint if no rule applies.
+        exact_messages: Messages for the case that exactly these terminals are acceptable.
+        rules: Rules for common errors.
         rules_are_hints: Whether the text of a rule is the hint, or replaces the list of expected constructs.
-        ending: Types of tokens before which all brackets must be closed.
-        closing: Types of closing brackets that are reported if no bracket is open.
-        first: Check that precedes all others.
-        longest: Maximum number of characters of a token in a message.
-        continued: Addition to the message if the token is the first of a continuation line.
+        ending_tokens: Types of tokens before which all brackets must be closed.
+        closing_tokens: Types of closing brackets that are reported if no bracket is open.
+        first_check: Check that precedes all others.
+        max_token_length: Maximum number of characters of a token in a message.
+        continuation_note: Addition to the message if the token is the first of a continuation line.
     """
 
     construct: str

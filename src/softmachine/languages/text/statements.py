@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from softmachine.languages.text import QUOTED
 from softmachine.languages.text.diagnostics import MAX_REPORTED, Problem, SyntaxDiagnostic
 from softmachine.support.errors import SourceLocation
 
-QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
 WORD = re.compile(rf"(?:{QUOTED})(?=\s|$)|\S+")
 QUOTED_OR_HASH = re.compile(rf"{QUOTED}|#")
 _FIRST_WORD = re.compile(r"\s*(\w+)")

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from softmachine.languages.source import WordSource, find_name_problems, is_symbol
 from softmachine.support.errors import InvalidError, SourceLocation
-from softmachine.support.notebook_html import html_table
 from softmachine.support.token_array import CodedSequence
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
@@ -212,6 +211,8 @@ def machine_table(machine: TuringMachine) -> str:
         [_format_state(machine, state), *(_format_action(machine.find_rule(state, read)) for read in shown)]
         for state in machine.states
     ]
+    from softmachine.support.notebook_html import html_table
+
     return html_table(rows, str(machine), head=head)
 
 

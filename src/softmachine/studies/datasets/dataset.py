@@ -37,11 +37,11 @@ class Dataset:
         split: Assigns words to parts.
         sample: Number of distinct random words of each range; None for every word.
         seed: Seed of the random words.
-        wishes: Constraints on the words.
+        constraints: Constraints on the words.
         max_steps: Maximum number of steps of a run.
         positions: Maximum number of positions of a decoder's context; None if unlimited.
         skip_unfinished: Whether words whose runs do not halt are omitted; otherwise they raise an error.
-        fewer: Whether a smaller sample is accepted if no more words are found; otherwise that raises an error.
+        allow_fewer: Whether a smaller sample is accepted if no more words are found; otherwise that raises an error.
         notes: Notes of the model whose tokens these are, repeated with every result.
 
     Raises:

@@ -52,7 +52,7 @@ class CompiledBaseline:
 
     Args:
         theorem: The theorem that it was compiled with.
-        shares: For each bin the share of words whose whole trace it emits.
+        exact_shares: For each bin the share of words whose whole trace it emits.
         probes: R² of probes for its variables in a trained model; empty if not requested.
     """
 

@@ -24,10 +24,10 @@ class CotLengths:
         length: The length of the inputs.
         inputs: Number of inputs measured.
         all_inputs: Whether these are all inputs of the length.
-        fewest: Tokens of the shortest chain of thought that terminated, including the verdict; None if none did.
-        most: Tokens of the longest chain of thought that terminated.
+        shortest: Tokens of the shortest chain of thought that terminated, including the verdict; None if none did.
+        longest: Tokens of the longest chain of thought that terminated.
         mean: Their mean.
-        endless: Number of chains of thought that did not terminate within the limit.
+        nonterminating: Number of chains of thought that did not terminate within the limit.
         stuck: Number of runs without a next token.
     """
 

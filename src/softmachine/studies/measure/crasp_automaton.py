@@ -32,7 +32,7 @@ class Automaton:
         alphabet: The letters.
         length: Maximum length of words.
         levels: For each state the number of letters read.
-        next: For each state the successor for each letter; empty after words of maximum length.
+        transitions: For each state the successor for each letter; empty after words of maximum length.
         accepting: For each state whether it is accepting.
     """
 

@@ -45,8 +45,8 @@ class Separation:
     Args:
         size: The size.
         formulas: Number of formulas up to this size that differ on the words.
-        holding: Number of these, and of their negations, that hold on all sampled words of the language.
-        left: Number of words outside that satisfy all of these: the words that are not separated.
+        num_holding: Number of these, and of their negations, that hold on all sampled words of the language.
+        unseparated: Number of words outside that satisfy all of these: the words that are not separated.
         example: One of them.
     """
 

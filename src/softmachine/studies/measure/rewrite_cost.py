@@ -48,9 +48,9 @@ class TransformerCost:
     Args:
         positions: Number of tokens, with padding.
         blocks: Number of consecutive blocks.
-        turns: Total number of their iterations.
+        iterations: Total number of their iterations.
         layers: Number of distinct layers.
-        passed: Number of layers applied to an input.
+        applied_layers: Number of layers applied to an input.
         heads: Maximum number of heads per layer.
         width: Width of the residual stream.
         masks: The masks of its heads.

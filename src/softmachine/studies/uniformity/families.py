@@ -98,13 +98,13 @@ class UniformFamily:
         signals: Returns the signal program for n, which is compiled.
         weights: The program of M₁: from 1ⁿ to the weights of T_n.
         features: The program of M₂: from 1ⁿ and i to the position features of position i.
-        given: Further arguments of both programs.
+        arguments: Further arguments of both programs.
         circuit: The circuit for n, if it is a family of circuits; ``given`` then describes these gate by gate.
-        least: The smallest n.
-        usual: The largest n that is measured by default.
-        most: The largest n.
-        odd: Whether n must be odd.
-        tried: Number of random positions that are compared; few if the machine is slow.
+        min_n: The smallest n.
+        default_n: The largest n that is measured by default.
+        max_n: The largest n.
+        is_odd_only: Whether n must be odd.
+        num_positions: Number of random positions that are compared; few if the machine is slow.
     """
 
     name: str

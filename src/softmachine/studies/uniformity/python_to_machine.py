@@ -33,7 +33,7 @@ class GeneratedProgram:
 
     Args:
         text: The body.
-        called: The programs that it calls.
+        subroutines: The programs that it calls.
         parameters: Its parameters; ``tape`` are the input and output tapes.
     """
 

@@ -56,8 +56,8 @@ class Transducer:
 
     Args:
         name: The name of its output, for messages.
-        tapes: Number of work tapes.
-        looks: For each state the tape that it reads.
+        num_tapes: Number of work tapes.
+        read_tapes: For each state the tape that it reads.
         rules: For each state its rules.
     """
 

@@ -74,7 +74,7 @@ class ProcessPoolFactory(ExecutorFactory):
 
     Args:
         count: Their number.
-        asked: Whether they were requested explicitly.
+        requested: Whether they were requested explicitly.
     """
 
     count: int

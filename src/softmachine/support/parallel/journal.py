@@ -57,7 +57,7 @@ class Journal:
 
     Args:
         path: The file; it is created if missing.
-        about: Identification of the sweep: everything that its results depend on, by name.
+        identification: Identification of the sweep: everything that its results depend on, by name.
 
     Raises:
         SourceError: If the file is not a journal, or damaged; the message gives the line.

@@ -124,10 +124,10 @@ class _ParallelMap:
     """Submission of parts to an executor, and reordering of the results.
 
     Args:
-        left: The remaining range.
+        remaining: The remaining range.
         size: Items per part.
         work: The function.
-        crew: Factory of the executor.
+        factory: Factory of the executor.
     """
 
     def __init__(self, remaining: _RemainingRange, size: int, work: RangeFunction, factory: ExecutorFactory) -> None:

@@ -100,7 +100,7 @@ class PositionLayout:
 
     Args:
         causal: Whether selectors see only keys up to the query.
-        letter: The bit that is 1 at input positions, and 0 at the start token.
+        input_bit: The bit that is 1 at input positions, and 0 at the start token.
     """
 
     causal: bool

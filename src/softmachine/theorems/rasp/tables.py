@@ -28,7 +28,7 @@ class TableGadgets:
     """Builds the signals of tables.
 
     Args:
-        finder: Gadgets for integers.
+        integers: Gadgets for integers.
         length: The maximal length of words, up to which functions of two integers are tables; None to reject them.
     """
 

@@ -25,9 +25,9 @@ class Categorical:
     Args:
         values: The distinct values; True and 1 are different.
         bits: A bit per value.
-        partial: Whether it may be undefined at an input position.
+        may_be_undefined: Whether it may be undefined at an input position.
         root: The category that it is a function of, if there is one; the bits are then sums of the root's.
-        image: For each value of the root, the index of the function's value; -1 if it is undefined.
+        root_image: For each value of the root, the index of the function's value; -1 if it is undefined.
     """
 
     values: tuple[ir.Value, ...]
@@ -75,11 +75,11 @@ class BoundedInteger:
         low: A lower bound, nowhere positive.
         high: An upper bound, nowhere negative.
         value: x.
-        line: x as a + b i + c n, if it is known to have this form.
+        linear_form: x as a + b i + c n, if it is known to have this form.
         square: x², if it is known.
         inverse: 1/(x+1), if it is known; then 0 ≤ x ≤ n.
         presence: A bit: whether it is defined; None if it always is. Where it is not, x is any integer.
-        width_of: The selector whose width it is, if it is known to be one.
+        selector_of_width: The selector whose width it is, if it is known to be one.
     """
 
     low: Polynomial
@@ -126,8 +126,8 @@ class BoundedFraction:
         value: The fraction as a real number; None if only numerator and denominator are known.
         factor: The denominator divides ``factor`` times a product of ``power`` numbers of at most n+1.
         power: The number of these factors.
-        over: Numerator and denominator, if both are known as integers; the fraction is undefined or 0 where the latter
-            is 0.
+        numerator_and_denominator: Numerator and denominator, if both are known as integers; the fraction is undefined
+            or 0 where the latter is 0.
         presence: A bit: whether it is defined; None if it always is.
         selector_of_mean: The selector that it is a mean over, if it is one.
     """

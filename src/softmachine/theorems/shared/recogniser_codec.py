@@ -63,8 +63,8 @@ class RecogniserCodec(StartTokenCodec[FormalLanguage]):
 
     Args:
         source: The language; its predicate is the reference.
-        prefixes: Whether the answer at every position is about the prefix up to it, as in a causal model; else only the
-            last answer counts, and the model receives the length of the word.
+        answers_every_prefix: Whether the answer at every position is about the prefix up to it, as in a causal model;
+            else only the last answer counts, and the model receives the length of the word.
     """
 
     answers_every_prefix: bool = True

@@ -159,7 +159,7 @@ class _HeadAddress:
 
     Args:
         digits: Its address in binary.
-        inside: Whether it is in the range of addresses.
+        is_inside: Whether it is in the range of addresses.
         is_at_zero: Whether it is on cell 0.
     """
 

@@ -38,9 +38,9 @@ class SoftmaxErrorProof:
     """What is proved.
 
     Args:
-        positions: It holds for runs of so many positions.
+        max_positions: It holds for runs of so many positions.
         errors: For each atom, how far it can be from hard attention's.
-        doubt: How far a logit can be off.
+        logit_error: How far a logit can be off.
         margin: The least difference of two logits that differ.
     """
 

@@ -138,9 +138,9 @@ class Schedule:
     """The operations of a position.
 
     Args:
-        answered: If its output is needed.
-        unanswered: Otherwise: keys and values that later positions need, and everything these depend on.
-        past: For the previous position, with the numbers computed there: insertions of heads with a strict mask.
+        with_output: If its output is needed.
+        without_output: Otherwise: keys and values that later positions need, and everything these depend on.
+        previous: For the previous position, with the numbers computed there: insertions of heads with a strict mask.
     """
 
     with_output: list[Operation]
@@ -205,7 +205,7 @@ class EncodedProgram:
         blocks: Its blocks.
         wide_blocks: The blocks that compute numbers other than -1, 0 and 1.
         wide_lookups: The lookups that find other numbers.
-        everything: Whether to compute all numbers at every position, without memoisation.
+        compute_all: Whether to compute all numbers at every position, without memoisation.
 
     Raises:
         Declined: If weights do not fit.

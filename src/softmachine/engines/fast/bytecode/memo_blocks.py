@@ -49,7 +49,7 @@ class RowBlock:
         stage: The number of layers with heads before them.
         inputs: The registers that they read and do not compute.
         rows: The rows, in order of evaluation.
-        answers: Whether the logits are among them.
+        has_logits: Whether the logits are among them.
     """
 
     stage: int

@@ -25,7 +25,7 @@ class BytecodeHeap:
 
     Args:
         code: The bytecode.
-        everything: Whether all numbers of a position are computed without memoisation, so that `number` can return
+        compute_all: Whether all numbers of a position are computed without memoisation, so that `number` can return
             them.
     """
 

@@ -114,14 +114,14 @@ class RegisterProgram:
     """A decoder as rows and heads.
 
     Args:
-        places: The number of registers.
+        register_count: The number of registers.
         embedding: For each token the registers that differ from token to token.
         features: Position features, each as its kind, two parameters, and its register.
         rows: The rows, in an order in which they can be computed.
         heads: The heads, in their order.
         lookups: Their lookups, stage by stage.
         indexes: Their keys.
-        questions: Their queries.
+        queries: Their queries.
         units: For each layer (each loop iteration has layers of its own) the registers of its units.
         logits: The registers of the logits.
     """

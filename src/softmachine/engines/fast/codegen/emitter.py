@@ -51,12 +51,12 @@ class GeneratedCode:
         tables: [token, table], the integers that only depend on the token.
         scalars: The number of scalars kept between positions.
         storages: The growable arrays of the heads.
-        tail: The last units and logits, if they are data.
+        logit_code: The last units and logits, if they are data.
         plans: The plan of every head.
         flow: The data-flow graph.
         proof: The proof that softmax decides as hard attention does, if there is softmax.
-        kinds: For each token the first one that adds the same wherever a head reads the token of another position; None
-            if none does.
+        token_classes: For each token the first one that adds the same wherever a head reads the token of another
+            position; None if none does.
     """
 
     text: str

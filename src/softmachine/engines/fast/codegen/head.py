@@ -24,9 +24,9 @@ class HeadWriter(Writer):
         scalars: Variables kept between positions.
         commits: (scalar, expression): their values at the end of a step.
         storages: Arrays kept between positions.
-        early: Lines at the start of a step: insertion of keys that only later positions see.
-        distant: Forms evaluated on the tokens of other positions.
-        heads: The number of heads emitted.
+        prologue: Lines at the start of a step: insertion of keys that only later positions see.
+        forms_elsewhere: Forms evaluated on the tokens of other positions.
+        head_count: The number of heads emitted.
     """
 
     scalars: list[str] = field(default_factory=list)

@@ -138,7 +138,7 @@ class LogitCode:
         directions: The integer combinations of other atoms that units and logits depend on.
         independent: The directions that determine the others.
         data: The arrays for `decide`.
-        memory: The memoisation of the output.
+        memo: The memoisation of the output.
     """
 
     units: frozenset[int]

@@ -23,9 +23,9 @@ class NodeKind:
     """The conversion of one tracr class.
 
     Args:
-        make: The corresponding class, or a function that builds it.
-        parts: The attributes that are expressions, in the order of the arguments of ``make``.
-        others: The other attributes, which follow in the arguments.
+        build: The corresponding class, or a function that builds it.
+        operands: The attributes that are expressions, in the order of the arguments of ``make``.
+        options: The other attributes, which follow in the arguments.
     """
 
     build: Callable[..., Expression]

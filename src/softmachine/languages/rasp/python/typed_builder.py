@@ -21,7 +21,7 @@ class NullableSequence:
 
     Args:
         reference: The value; arbitrary where it is None.
-        present: The flag that is True where the value is not None; None if the value is never None, or if it has a
+        presence: The flag that is True where the value is not None; None if the value is never None, or if it has a
             finite domain, which then contains None itself.
     """
 

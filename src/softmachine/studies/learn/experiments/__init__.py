@@ -20,9 +20,9 @@ class Experiment:
     """An experiment.
 
     Args:
-        about: The question, and its paper.
-        settings: Returns the runs of a scale, for a number of seeds (None for the default of the scale).
-        report: Formats the results as lines of text.
+        description: The question, and its paper.
+        list_runs: Returns the runs of a scale, for a number of seeds (None for the default of the scale).
+        format_report: Formats the results as lines of text.
     """
 
     description: str

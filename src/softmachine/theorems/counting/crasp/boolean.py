@@ -42,8 +42,8 @@ class TruthGadgets:
     """Makes and combines truth values. One feed-forward layer per operator, where the token does not decide.
 
     Args:
-        letters: The token, one-hot.
-        share: 1/(i+1).
+        symbols: The token, one-hot.
+        inverse_position: 1/(i+1).
         sign: How signs become truth values.
         length: The maximal number of positions, for ``SignUnits.BOUNDED``.
     """

@@ -42,12 +42,12 @@ class CountHeads:
     """The heads of one nesting depth of counts.
 
     Args:
-        letters: The token, one-hot.
+        symbols: The token, one-hot.
         start: A bit: 1 at position 0.
-        known: The truth values of the formulas that are counted.
+        truth_values: The truth values of the formulas that are counted.
         names: The names of sums.
         soft: Whether attention is softmax; otherwise it is average-hard. Uniform attention is both.
-        bits: Whether true is 1; otherwise it is 1/(i+1), which cannot be counted.
+        exact_bits: Whether true is 1; otherwise it is 1/(i+1), which cannot be counted.
     """
 
     symbols: Signal

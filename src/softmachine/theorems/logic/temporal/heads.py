@@ -131,12 +131,12 @@ class Variant:
     """One of the constructions of Yang et al. 2024.
 
     Args:
-        vision: The positions that a position attends to.
+        masking: The positions that a position attends to.
         soft: Whether attention is softmax; otherwise it is average-hard.
-        unbounded: Variant (b) of the theorems: temperature 1 and growing position features, instead of variant (a): low
-            temperature and bounded features.
-        literal: Whether to use only the position features of Corollaries 17, 18, 22 and 23, and one temperature for all
-            heads.
+        unbounded_positions: Variant (b) of the theorems: temperature 1 and growing position features, instead of
+            variant (a): low temperature and bounded features.
+        paper_positions: Whether to use only the position features of Corollaries 17, 18, 22 and 23, and one temperature
+            for all heads.
     """
 
     masking: Masking

@@ -72,8 +72,8 @@ class Lowering:
 
     Args:
         program: The program.
-        frame: The layout of positions.
-        letters: The input symbol, as a one-hot vector over the alphabet.
+        layout: The layout of positions.
+        symbols: The input symbol, as a one-hot vector over the alphabet.
         length: The maximal length of words, if the weights are built for one.
     """
 

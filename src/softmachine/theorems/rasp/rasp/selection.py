@@ -33,7 +33,7 @@ class PairTable:
         query: A bit per v.
         key: A bit per v.
         width: The number of values of the key.
-        free: The side, "key" or "query", that is not one-hot: negation complements it.
+        independent_of: The side, "key" or "query", that is not one-hot: negation complements it.
     """
 
     operands: tuple[str, str]
@@ -163,8 +163,8 @@ class SelectorAlgebra:
     """Conjunction, disjunction and negation of selectors.
 
     Args:
-        letter: The bit that is 1 at input positions.
-        rebuilt: Makes a table over the same operands with other rows.
+        input_bit: The bit that is 1 at input positions.
+        rebuild: Makes a table over the same operands with other rows.
     """
 
     input_bit: Signal

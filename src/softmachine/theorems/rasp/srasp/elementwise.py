@@ -40,9 +40,9 @@ class ElementwiseLowering:
 
     Args:
         program: The program, for the types.
-        finder: Lookups of integers.
-        read: From a vector, ``in`` or ``pos`` to its signal.
-        one: The constant 1. If it is 0 at the start token, as are all vectors, every expression is 0 there.
+        integers: Lookups of integers.
+        read_vector: From a vector, ``in`` or ``pos`` to its signal.
+        input_bit: The constant 1. If it is 0 at the start token, as are all vectors, every expression is 0 there.
     """
 
     program: SraspProgram

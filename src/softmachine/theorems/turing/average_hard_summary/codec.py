@@ -57,9 +57,9 @@ class SegmentState:
     """The state of a run, and the cells in use: those of the input, and those that a head has visited.
 
     Args:
-        now: The configuration.
-        low: The first cell in use.
-        high: The cell after the last one in use.
+        configuration: The configuration.
+        first_cell: The first cell in use.
+        end_cell: The cell after the last one in use.
         prompt: The prompt of the current segment.
         ended: Whether the run has ended.
     """

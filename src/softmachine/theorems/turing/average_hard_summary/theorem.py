@@ -64,11 +64,11 @@ class _TapeSignals:
     """The signals of a tape.
 
     Args:
-        told: The symbol in a token of the prompt.
-        wrote: The symbol that a step wrote.
+        in_prompt: The symbol in a token of the prompt.
+        written: The symbol that a step wrote.
         head: The place of the head after this token.
         cell: The place that a step wrote to.
-        under: The symbol under the head, according to the prompt.
+        under_head: The symbol under the head, according to the prompt.
     """
 
     in_prompt: Signal
@@ -84,9 +84,9 @@ class _NextSummaryToken:
 
     Args:
         continues: A bit: whether the next token is a column.
-        ending: A bit: whether the summary ends with the next token.
+        ends: A bit: whether the summary ends with the next token.
         symbol: For each tape, the symbol of that column.
-        before: For each tape, whether the head is further to the right.
+        head_is_right: For each tape, whether the head is further to the right.
         state: The state to resume in.
     """
 

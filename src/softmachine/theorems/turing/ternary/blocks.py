@@ -18,8 +18,8 @@ class PositionBlock:
     Args:
         heads: For each tape the cell that a block encodes, at its end; else empty.
         state: The state after the last step before a block, at its end; else empty.
-        due: A bit: whether this is the r-th step since the prompt or the last block, and no summary is due.
-        complete: A bit: whether this token encodes the last bit.
+        is_due: A bit: whether this is the r-th step since the prompt or the last block, and no summary is due.
+        is_complete: A bit: whether this token encodes the last bit.
     """
 
     heads: list[Signal]

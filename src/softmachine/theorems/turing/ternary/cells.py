@@ -86,7 +86,7 @@ class ReadSymbols:
 
     Args:
         symbol: The symbol.
-        found: A bit: whether the cell was ever written.
+        was_written: A bit: whether the cell was ever written.
     """
 
     symbol: Signal

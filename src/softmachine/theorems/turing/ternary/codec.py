@@ -110,7 +110,7 @@ class TernaryCodec(TuringRunCodec[Meaning], SegmentedCodec[TuringMachine]):
     Args:
         source: The machine.
         bits: r; a context has at most 2^r tokens.
-        summarises: Whether the decoder writes summaries and resumes from them.
+        writes_summaries: Whether the decoder writes summaries and resumes from them.
         ending: Where the printed output ends.
     """
 

@@ -19,10 +19,10 @@ class PhaseFlags:
 
     Args:
         is_prompt_end: A bit: whether the prompt ends with this token.
-        late: A bit: whether the prompt has ended.
+        is_run: A bit: whether the prompt has ended.
         in_prompt_summary: A bit: whether this token is the state in the prompt.
         in_run_summary: A bit: whether this token is the state in the summary at the end of the run.
-        ended: A bit: whether the machine has stopped.
+        has_ended: A bit: whether the machine has stopped.
     """
 
     is_prompt_end: Signal
