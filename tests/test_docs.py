@@ -50,7 +50,6 @@ SLOW = (
     "0RA0RA",
     "turing-counter-relative-bias",
     "turing-ternary-summary",
-    "dataset palindrome --sample",
     "dataset division-counter",
     "check increment",
     "slices majority-crasp",
