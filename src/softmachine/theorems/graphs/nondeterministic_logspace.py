@@ -239,7 +239,7 @@ TOUR = (
 )
 
 
-_CELLS = parameter("s", "work cells", lambda codec: codec.source.space(codec.length))
+_CELLS = parameter("s", "work cells", lambda codec: codec.source.work_cells(codec.length))
 _WORK = parameter("|Γ|", "work symbols", lambda codec: len(codec.source.symbols))
 _GOING = parameter(
     "|Q|", "states that do not accept", lambda codec: len({*codec.source.states} - {*codec.source.accept})
