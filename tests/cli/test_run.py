@@ -266,7 +266,7 @@ def test_the_trace_of_a_resumed_run_goes_on_where_it_was(cli: Cli, halted: Path)
 def test_an_audit_that_takes_too_long_is_refused_after_the_run_is_told(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("softmachine.support.resources.MOST_SECONDS", 0.1)
+    monkeypatch.setattr("softmachine.support.resources.MAX_SECONDS", 0.1)
     called = cli("run", "busy-beaver-4", "--quiet", "--audit", "1000000")
     assert (called.status, "halt  '10111111111111'" in called.out) == (2, True)
     assert "recomputing 109 steps would take about" in called.err

@@ -79,7 +79,7 @@ def test_a_notebook_shows_the_page_in_a_frame_that_touches_nothing(monkeypatch: 
     shown = run_of("turing")._repr_html_()
     assert shown.startswith('<iframe sandbox="allow-scripts" ')
     assert shown.count("<") == 2
-    monkeypatch.setattr("softmachine.api.MOST_FRAMED", 10)
+    monkeypatch.setattr("softmachine.api.MAX_PAGE_POSITIONS", 10)
     assert "<iframe" not in run_of("turing")._repr_html_()
     assert "after 15 steps" in run_of("turing")._repr_html_()
 

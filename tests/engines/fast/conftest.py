@@ -35,4 +35,4 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disables the rehearsal in plain Python, so that short runs test machine code."""
-    monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSED", 0)
+    monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSAL_POSITIONS", 0)
