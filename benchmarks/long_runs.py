@@ -25,7 +25,7 @@ LEAST = 10**6
 ONE_RUN = """
 import json, sys, time
 import softmachine as sm
-from softmachine.engines.run import Running
+from softmachine.engines.run import RunSession
 
 def peak():
     # Not ru_maxrss: that includes the process that started this one.
@@ -33,12 +33,12 @@ def peak():
     return next(int(line[1]) for line in lines if line[0] == "VmHWM:") / 1e3
 
 model, steps = sm.compile(sys.argv[1]), int(sys.argv[2])
-Running(model, "", engine="fast", max_steps=1).so_far()
-for _ in (short := Running(model, "", engine="fast", max_steps=100_000)).pieces():
+RunSession(model, "", engine="fast", max_steps=1).so_far()
+for _ in (short := RunSession(model, "", engine="fast", max_steps=100_000)).pieces():
     pass
 short.so_far()  # everything is compiled
 start, began = peak(), time.process_time()
-for _ in (run := Running(model, "", engine="fast", max_steps=steps)).pieces():
+for _ in (run := RunSession(model, "", engine="fast", max_steps=steps)).pieces():
     pass
 decoded, middle = peak(), time.process_time()
 found = run.so_far()  # which compares every token with the interpreter's

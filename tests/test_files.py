@@ -802,7 +802,7 @@ def test_every_way_of_writing_is_found(text: str) -> None:
         "crew.open()",
         "text.replace('a', 'b')",
         "from dataclasses import replace\nreplace(model, weights=w)",
-        "from softmachine.support.files import write\nwrite(p, t)",
+        "from softmachine.support.files import write_file\nwrite(p, t)",
         "from safetensors.numpy import save\nsave(t)",
         "import shutil\nshutil.which('cc')",
         "import os\nos.path.join(p, q)",
@@ -835,7 +835,7 @@ ACTIONS = {
     "gpt2": "sm.export('parity', here / 'gpt2', to='gpt2', context=32)",
     "dataset": "for name in ('d.jsonl', 'd.csv', 'd.parquet'): sm.dataset('parity', up_to=3).save(here / name)",
     "page": "sm.page(sm.run('parity', '01'), here / 'page.html')",
-    "figure": "from softmachine.support.figures import picture\nwith picture(here / 'f.png', 2, 2): pass",
+    "figure": "from softmachine.support.figures import open_figure\nwith open_figure(here / 'f.png', 2, 2): pass",
 }
 
 

@@ -284,13 +284,13 @@ from pathlib import Path
 from safetensors.numpy import save as to_bytes
 from softmachine import api
 from softmachine.compiler import compile_program
-from softmachine.exports.native_tensors import to_data
+from softmachine.exports.native_tensors import serialize_transformer
 from tests.sources.signal_programs import random_program
 folder = Path(sys.argv[1])
 for name in ("palindrome", "increment"):
     api.save(api.compile(name), folder / name)
 for seed in (20, 34, 120):
-    names, tensors = to_data(compile_program(random_program(seed, 12)))
+    names, tensors = serialize_transformer(compile_program(random_program(seed, 12)))
     (folder / f"{seed}.json").write_text(json.dumps(names))
     (folder / f"{seed}.safetensors").write_bytes(to_bytes(tensors))
 """

@@ -162,9 +162,9 @@ def test_a_format_of_another_package_is_read(tmp_path: Path, monkeypatch: pytest
     )
     program = (
         "from softmachine.languages.formats import formats, parse, recognise\n"
-        "from softmachine.support.plugins import Shelf\n"
+        "from softmachine.support.plugins import Registry\n"
         f"print(parse({BUSY_BEAVER_4!r}, source='x.busy').name, recognise('busy'), list(formats())[-1])\n"
-        "print(*Shelf.problems, sep='\\n')"
+        "print(*Registry.problems, sep='\\n')"
     )
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

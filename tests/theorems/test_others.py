@@ -30,11 +30,11 @@ PROGRAM = """
 import json, os, sys
 from pathlib import Path
 import softmachine as sm
-from softmachine.support.plugins import Shelf
-from softmachine.theorems import all_theorems, theorem_for, theorem_named
+from softmachine.support.plugins import Registry
+from softmachine.theorems import all_theorems, find_theorem, get_theorem
 
 names = [theorem.name for theorem in all_theorems()]
-majority = theorem_named("majority")
+majority = get_theorem("majority")
 os.chdir(sys.argv[1])
 Path("majority").mkdir()
 inside = sm.load("majority") == majority.source
@@ -49,10 +49,10 @@ print(json.dumps({
     "same": again == model,
     "named": [inside, sm.load("majority") == majority.source],
     "accepted": [word for word in ("", "a", "ab", "aab", "abb") if sm.run(again, word).accepted],
-    "unknown": [theorem_named(name) is None for name in ("older", "nothing", "broken")],
-    "ours": theorem_for(sm.load("palindrome"), "turing-average-hard").statement,
+    "unknown": [get_theorem(name) is None for name in ("older", "nothing", "broken")],
+    "ours": find_theorem(sm.load("palindrome"), "turing-average-hard").statement,
     "run": sm.run("palindrome", "abba").verdict,
-    "problems": Shelf.problems,
+    "problems": Registry.problems,
 }))
 """
 

@@ -183,7 +183,7 @@ def test_assumptions_of_a_plan_are_tried_before_compiling(monkeypatch: pytest.Mo
         return code_cache.define_plain(text)
 
     monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSAL_POSITIONS", 20)
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", instead)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compile_code", instead)
     number = CAUSAL.double_histogram()
     transformer = weights_of(number)
     for length, versions in ((19, 0), (70, 1)):
