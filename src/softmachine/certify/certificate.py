@@ -1,6 +1,6 @@
 """Hard to soft: the softmax transformer that decides as the hard one does, and the certificate that it does.
 
-The table of a certificate for other programs: CSV for spreadsheets, LaTeX for papers.
+Tables of certificates can be written as CSV for spreadsheets and as LaTeX for papers.
 """
 
 from __future__ import annotations

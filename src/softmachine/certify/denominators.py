@@ -5,7 +5,7 @@ multiplies them by m. So two scores that differ do so by at least 1/D, and so do
 every unique-hard head, at any length and without running a single input. A mean over keys that tie, of scores that may
 have errors, is what it cannot bound: no denominator determines whether two scores tie.
 
-What is known of a head from its weights: whether it is uniform, and whether errors can reach it.
+The weights also determine whether a head is uniform, and whether errors can reach it.
 """
 
 from __future__ import annotations

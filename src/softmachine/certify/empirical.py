@@ -3,7 +3,7 @@
 Two lengths are measured: where the answers of the plain format, as any software would compute them, become wrong; and
 where its error bounds no longer prove them correct, which is earlier.
 
-A picture of certificates: margin against temperature, and the temperature that is needed against length.
+Certificates can be plotted: margin against temperature, and required temperature against length.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Hard to soft from weights alone: any transformer with hard attention, built by hand or loaded (Theorem 26).
 
 The gap γ(n) and the margin of the logits come from running every input up to the length, if they are few
-(:mod:`.observed`); else from denominators (:mod:`.grids`), where the weights allow it. Leftmost- and rightmost-hard
-heads get a term that breaks ties (Lemma 8, :mod:`.untied`). In the first case the temperature is the mildest with which
+(:mod:`.exhaustive`); else from denominators (:mod:`.denominators`), where the weights allow it. Leftmost- and rightmost-hard
+heads get a term that breaks ties (Lemma 8, :mod:`.tie_breaking`). In the first case the temperature is the mildest with which
 every input comes out the same; in the second it is Theorem 26's. Where neither is possible, the
 message names the head that prevents it.
 """

@@ -13,10 +13,9 @@ attention finds it, and certificates speak of it like of any other head.
 Leftmost is the same with the other sign: Lemma 8 (c), and (a) by the same proof, since 1/(j*+1) - 1/(j+1), for j > j*,
 is (j-j*)/((j*+1)(j+1)) as well.
 
-Unique-hard heads of bare weights without ties: Lemma 8 on matrices, for every input up to a length.
-
-The residual stream gets a coordinate that holds the position j, and every leftmost- or rightmost-hard head a component
-of its key that reads it. Of a gap g, all of the term takes less than half: ± g j/(2(n+1)) for the largest length n.
+On bare weights, for every input up to a length n, Lemma 8 is applied to matrices: the residual stream gets a coordinate
+that holds the position j, and every leftmost- or rightmost-hard head a component of its key that reads it. Of a gap g,
+the whole term takes less than half: ± g j/(2(n+1)).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Options that several commands share, each defined once, and the functions that define options.
 
-Candidates of shell completion, read from files: importing the modules that define them would be slow.
+Completion candidates are read from files, because importing the modules that define them would be slow.
 """
 
 from __future__ import annotations

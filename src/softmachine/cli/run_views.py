@@ -1,8 +1,6 @@
-"""Views of a finished run: one step as text or as a picture, or all steps as a table.
+"""Views of a finished run: one step as text or as a picture, all steps as a table, or an HTML page.
 
-``run --html``: write the page of a run to a file.
-
-Position argument of the command line: a step, a position, or the last one.
+The step is selected by a position argument: a step, a position, or the last one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Checking a model against the reference interpreter of its source language.
+"""Check of a model against the reference interpreter of its source language.
 
-The inputs of a check: enumeration or random sampling, their number, and the estimated duration.
+Inputs are enumerated or sampled at random; their number and the duration are estimated in advance.
 """
 
 from __future__ import annotations

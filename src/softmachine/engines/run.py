@@ -1,8 +1,7 @@
 """A run in progress: the loop over an engine, and the switch from the dense engine to the fast one and back.
 
-Verified runs: every token is compared with the reference interpreter's while the model runs.
-
-A run in an arithmetic that rounds is always verified, since the rounded computation may differ from the source.
+A verified run compares every token with the reference interpreter's while the model runs. A run in an arithmetic that
+rounds is always verified, since the rounded computation may differ from the source.
 """
 
 from __future__ import annotations

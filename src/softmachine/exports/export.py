@@ -1,6 +1,6 @@
-"""Export of a model to a folder that third-party software loads, and the choice of inputs to verify it on.
+"""Export of models to folders that third-party software loads, and the choice of inputs to verify them on.
 
-Bundles of models with known circuits, exported together to one folder.
+A bundle exports models with known circuits together to one folder.
 """
 
 from __future__ import annotations

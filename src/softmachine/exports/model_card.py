@@ -1,10 +1,7 @@
-"""Usage section of the model card: example code, inputs and outputs.
+"""Model card of an export: usage with example code, and interpretability with sizes, heads and coordinates.
 
-Interpretability section of the model card: sizes, heads, and how to read and write coordinates.
-
-NumPy forward pass of a lowered model, and a search for an activation patch that flips an answer.
-
-The patch is the example of the model card.
+The card's example of activation patching is found by a search for a patch that flips an answer, with a NumPy forward
+pass of the lowered model.
 """
 
 from __future__ import annotations

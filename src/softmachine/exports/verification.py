@@ -2,7 +2,7 @@
 
 :class:`ExpectedAnswers` compares logits with expected outputs; all formats use it.
 
-Verification of a checkpoint on disk, in this process or in worker processes that load it from there.
+A checkpoint on disk is verified in this process, or in worker processes that load it from there.
 """
 
 from __future__ import annotations
@@ -326,7 +326,7 @@ def verify_checkpoint(
 ) -> Verification:
     """Load a model, run it on the samples, and compare.
 
-    The current executor (:func:`.crew.hiring`) helps if it takes long. Only small models use it: the others use all
+    The current executor (:func:`.executors.use_executor`) helps if it takes long. Only small models use it: the others use all
     cores by themselves, and their rounding depends on the number of threads.
 
     Args:

@@ -78,7 +78,7 @@ class HeadQuery:
 
 @dataclass(frozen=True, eq=False)
 class HeadActivation:
-    """The activation of a head at one position of a context; see :class:`~softmachine.transformer.head_view.Sight`.
+    """The activation of a head at one position of a context; see :class:`~softmachine.transformer.head_view.HeadView`.
 
     Args:
         head: The head.

@@ -1,12 +1,9 @@
-"""Check of a model on many words, in this process or on workers, with the same report.
+"""Sweeps over many words, in this process or on workers, part by part; such as the check of a model.
 
-Sweeps in this process or on workers, part by part. Workers receive text and numbers, never weights.
-
-Recipe of a model: what workers receive in place of its weights, with the digest of the result.
-
-Theorem, source text, attention and lengths determine a compiled model. A worker compiles it again and compares the
-digest of the weights. Digests differ if the worker has another version of softmachine, or if the weights were not
-compiled from the source, such as edited weights of a folder; such a model is not sent to workers.
+Workers receive text and numbers, never weights: a model is sent as its recipe (theorem, source text, attention and
+lengths), with the digest of the weights. A worker compiles it again and compares the digest. Digests differ if the
+worker has another version of softmachine, or if the weights were not compiled from the source, such as edited weights
+of a folder; such a model is not sent to workers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Speed of checking formulas: transformer and comparison, against evaluating the formula in plain Python.
+"""Measurements of ``softmachine bench``: checking formulas, start-up, and decoding.
 
-Start-up time of small commands, against an empty Python process.
-
-Decoding speed of transformers of Turing machines, against other implementations of the same steps or tokens.
+Formulas are checked by the transformer with comparison, against evaluating the formula in plain Python; start-up of
+small commands is measured against an empty Python process; decoding by transformers of Turing machines, against other
+implementations of the same steps or tokens.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Greedy decoding: read the prompt, then append the token of the largest logit until one stops the run.
+"""Greedy decoding: the token of the largest logit is appended until one stops the run.
 
-Decoding in segments: after a summary, the model continues from the summary alone, which bounds the context.
+Runs with summaries are decoded in segments: after a summary, the model continues from the summary alone, which bounds
+the context.
 
-Speculative decoding (Leviathan, Kalman and Matias, 2023): a draft model proposes tokens that one pass verifies.
-
-The draft model has the same weights in floats without error bounds. A pass in the requested arithmetic verifies the
-draft, and its tokens are the output, whatever the draft.
+Decoding is speculative (Leviathan, Kalman and Matias, 2023): a draft model, which has the same weights in floats
+without error bounds, proposes tokens, and one pass in the requested arithmetic verifies them. The tokens of that pass
+are the output, whatever the draft.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Sampling of words without replacement, uniformly over lengths.
+"""Samplers of words: without replacement and uniformly over lengths, or similar to words that have a verdict.
 
-Index of labelled words by verdict and shape, from which similar words are derived.
-
-Words similar to a given one: one edit away, with runs stretched, or pumped to another length.
-
-Where random words rarely have a verdict, words similar to one that has it may: a word of aⁿbⁿ with its runs stretched,
-a nested word with both of its ends repeated. Each is labelled by the interpreter like any other.
+Where random words rarely have a verdict, words similar to one that has it may: one edit away, a word of aⁿbⁿ with its
+runs stretched, a nested word with both of its ends repeated (pumping). Each is labelled by the interpreter like any
+other. Labelled words are indexed by verdict and shape.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Arithmetics: rationals, floats with or without error bounds, balls (interval arithmetic), fixed point, int8.
 
-An arithmetic is a module of this folder that defines ``ARITHMETIC``, a :class:`Family`. Other packages register theirs
+An arithmetic is a module of this folder that defines ``ARITHMETIC``, an :class:`ArithmeticFamily`. Other packages register theirs
 in the entry-point group ``softmachine.arithmetics``, under the part of the name before the first colon. Only the module
 of the chosen arithmetic is imported.
 """

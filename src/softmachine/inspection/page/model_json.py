@@ -1,6 +1,6 @@
 """Transformer as page data: sparse matrices of fractions with names, and features as tables.
 
-Softmax data of the page: the scale of every head, and the certified sharpness.
+With softmax, also the scale of every head, and the certified sharpness.
 """
 
 from __future__ import annotations

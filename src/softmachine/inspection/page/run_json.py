@@ -1,6 +1,6 @@
 """Run as JSON data of its page; deterministic.
 
-Attention patterns as page data: chosen keys at all positions or, in a window, also the retrieved vectors.
+Attention patterns are the chosen keys at all positions or, in a window, also the retrieved vectors.
 """
 
 from __future__ import annotations

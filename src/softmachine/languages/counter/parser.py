@@ -17,10 +17,6 @@ parentheses. ``else`` holds if no other test of the state does. Names with chara
 underscores are quoted: ``'1' >= 2`` tests the counter of the letter 1. ``machine NAME`` sets the name. A more deeply
 indented line continues the previous one. A comment begins with ``#``; in the header lines, where ``#`` may be a letter,
 only at the start of a line or after two spaces.
-
-AST builder of transitions. Its methods are named after the rules in grammar.lark.
-
-Syntax diagnostics of transitions.
 """
 
 from __future__ import annotations

@@ -19,10 +19,6 @@ integer coefficients, of ``#[p]`` (the number of positions up to this one that s
 to this one by R), names, ``(p ? s : t)``, ``min(s, t)`` and ``max(s, t)``. There is one statement per line; a more
 deeply indented line continues the previous one. A ``#`` at the start of a line or after two spaces begins a comment
 unless it begins a count, which is written ``#[`` or ``#R[`` without a space. ``program NAME`` sets the name.
-
-AST builder of C-RASP. Its methods are named after the rules in grammar.lark.
-
-Syntax diagnostics of C-RASP, derived from those of temporal logic.
 """
 
 from __future__ import annotations

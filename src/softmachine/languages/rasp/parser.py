@@ -1,4 +1,4 @@
-"""Parser and printer entry points of the RASP text form (``.rasp`` files).
+"""Parser of the RASP text form (``.rasp`` files), and its entry points for printing.
 
 Example::
 
@@ -11,9 +11,7 @@ and dictionaries, comprehensions and ``load "file";`` are expanded. The output i
 in a line ``# output: NAME``. Header comments may also give ``# input: WORD``, ``# causal``, ``# stop: SYMBOL`` and
 ``# program: NAME``. A loop is written ``repeat x = tokens { … x = …; } until unchanged;``.
 
-File loader of the statement ``load "file";``, restricted to the folder of the loading file and its subfolders.
-
-Syntax error messages of the RASP text form.
+``load`` only opens files in the folder of the loading file and its subfolders.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Printer of RASP programs: the text form, and an HTML table.
 
-Header comments of a RASP text (``# alphabet: a b``), which other tools ignore as comments.
+Facts that the text form has no syntax for are header comments (``# alphabet: a b``), which other tools ignore.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """RASP programs as immutable, validated data.
 
-Canonical order of definitions: dead code removed, each anonymous operation right before its first use.
+Definitions have a canonical order: dead code removed, each anonymous operation right before its first use.
 """
 
 from __future__ import annotations

@@ -11,10 +11,6 @@ Example::
 ``program NAME`` sets the name. A statement is a line with the more deeply indented lines after it; but a header (a line
 that begins with program, alphabet or output) is not continued by a definition or by ``output``. A comment begins with
 ``#``; in the alphabet line, where ``#`` may be a letter, only at the start of a line or after two spaces.
-
-AST builder of S-RASP, without recursion: a text may be nested deeper than the recursion limit of Python.
-
-Syntax diagnostics of S-RASP.
 """
 
 from __future__ import annotations

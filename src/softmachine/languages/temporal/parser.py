@@ -18,10 +18,6 @@ Yang et al.
 
 A first line ``alphabet a b 'c d'`` declares the alphabet; without it the alphabet consists of the symbols of the
 formula. A ``#`` at the start of a line or after two spaces begins a comment where it cannot be a count.
-
-AST builders of formulas. Their methods are named after the rules in grammar.lark.
-
-Syntax diagnostics of formulas.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parser of the YAML format of turingmachine.io, both as typed there and as exported by the site.
+"""Parser and printer of the YAML format of turingmachine.io, both as typed there and as exported by the site.
 
 A document has the keys ``blank``, ``start state``, ``table`` and optionally ``input`` and ``synonyms``. softmachine
 adds these optional keys:
@@ -12,8 +12,6 @@ adds these optional keys:
 
 A head that does not move is ``N``, as on the site, or ``S``. Symbols may have more than one character; an ``input`` is
 then a list, or has spaces between its symbols.
-
-Printer of the YAML format of turingmachine.io; see `softmachine.languages.turing.turingmachine_io`.
 """
 
 from __future__ import annotations

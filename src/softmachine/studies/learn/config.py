@@ -144,7 +144,7 @@ class TrainingConfig:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TrainingConfig:
-        """Inverse of :meth:`feature_to_json`.
+        """Inverse of :meth:`to_json`.
 
         Raises:
             UsageError: If the data is not a setting.

@@ -5,7 +5,7 @@ parameters have the names and shapes of a stock ``LlamaForCausalLM``; with an en
 none, which is rotation by zero) they load as one, with the same outputs: see
 :mod:`softmachine.studies.learn.hf_checkpoint`.
 
-Position encodings of trained decoders.
+Position encodings:
 
 | name | definition |
 |---|---|
@@ -20,11 +20,9 @@ The suffix ``+log`` multiplies all scores of a query at position i by log₂(i +
 Turing-Complete" defines attention. R is :mod:`softmachine.languages.crasp.relations`: x is related to the positions i
 where the i-th bit of β(x) is 1. Position 0 is the start token, so position i is the i-th of the paper.
 
-Emulated low precision: float32 activations rounded to fewer significant bits.
-
-This does not reproduce any hardware exactly. Sums inside a matrix product are float32, as on GPU tensor cores; the
-results are rounded to the given number of significant bits, half to even. Gradients pass through unchanged
-(straight-through estimator).
+Low precision is emulated: float32 activations are rounded to fewer significant bits. This does not reproduce any
+hardware exactly. Sums inside a matrix product are float32, as on GPU tensor cores; the results are rounded to the given
+number of significant bits, half to even. Gradients pass through unchanged (straight-through estimator).
 """
 
 from __future__ import annotations

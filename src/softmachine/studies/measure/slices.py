@@ -1,6 +1,6 @@
 """Myhill–Nerode slices of a language, its words decided in this process or on workers.
 
-Membership of a word in the language of a source, decided by the reference interpreter.
+Membership is decided by the reference interpreter of the source.
 """
 
 from __future__ import annotations

@@ -17,10 +17,6 @@ fixed distances ahead, and every gate its own. L iterations of two layers follow
 the lemma's "step"): arguments fetch the bits of wires, gates an argument that determines them. The precision is F_2.
 
 Needs: the position as signed bits, and those of four neighbours.
-
-Codecs of circuit evaluators: circuit and input as tokens (Definition C.1 of Svete et al. 2026).
-
-Circuit evaluation by one looped transformer that reads circuits as tokens.
 """
 
 from __future__ import annotations

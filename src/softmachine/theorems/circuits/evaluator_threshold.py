@@ -18,8 +18,6 @@ arguments fetch the bits of wires; a gate takes the mean of its K arguments' bit
 itself: (ones - θ + 1/2)/(K + 1) is positive iff there are enough ones, for any K.
 
 Needs: i, i² and the positions of five neighbours as features.
-
-Evaluation of threshold circuits by one looped transformer that reads them as tokens.
 """
 
 from __future__ import annotations

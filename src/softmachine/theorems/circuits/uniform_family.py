@@ -14,10 +14,6 @@ n.
 and the number of iterations only depend on the length T. The family only determines the tokens.
 
 Needs: ⟨C_n⟩ and the evaluator's features at every position.
-
-Codec of uniform circuit families: the reduction to circuit evaluation (Lemmas C.1, C.2 of Svete et al. 2026).
-
-Languages of uniform circuit families, by reduction to circuit evaluation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""NL: nondeterministic logspace machines, by reduction to graph connectivity.
+"""Nondeterministic logspace machines (NL), by reduction to graph connectivity.
 
 Lemma 5.4 of "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). On a word of length n such a machine has
 polynomially many configurations: a state, the positions of two heads, and the contents of O(log n) cells. Whether one
@@ -13,10 +13,6 @@ the lemma, which is feasible for tiny machines only. N is the number of kept con
 the accepting configurations, which have no successors, are one vertex.
 
 Needs: position features for the configurations; weights for one n.
-
-Codec of nondeterministic logspace machines: the configuration graph, and the word followed by padding.
-
-Nondeterministic logspace machines, by reduction to connectivity.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Encoder: a program as records in the two arrays that `kernel` works on.
 
-Address assignment: packs the registers of a program into words (tokens, features, block outputs, lookup results).
+Encoding assigns an address to every register of a program, packed into words (tokens, features, block outputs, lookup
+results), and schedules the operations of a position: blocks, key insertion, queries, value insertion, retrieval.
 
 Numbers are assumed to be -1, 0 or 1 until another one occurs. Then the outputs of that block or lookup become wide, and
 the run is read again; that happens at most once for each.
-
-Schedule: the operations of a position, in order: blocks, key insertion, queries, value insertion, retrieval.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Bytecode of large models, and the generated module that calls the interpreter.
+"""Interpreter of large models: one compiled function that executes a model's records.
 
 Straight-line code of a model with tens of thousands of nonzero weights would take minutes to compile. Here the weights
-are data, and the code is the same for all models, so it is compiled once.
-
-The interpreter of large models: one compiled function that executes a model's records.
+are data, and the code is the same for all models, so it is compiled once; the generated module only calls it.
 """
 
 from __future__ import annotations

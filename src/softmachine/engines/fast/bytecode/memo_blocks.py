@@ -1,24 +1,19 @@
-"""Partition of rows into blocks: each a function of a few earlier numbers, so that its results can be memoised.
+"""Memoised blocks: groups of rows that are a function of a few earlier numbers, evaluated once per input.
 
 Between the heads of one layer and those of the next, rows read one another. Rows connected in this way form a block,
 whose inputs are registers of other stages. A block whose inputs are a subset of another block's is merged into that
 one, and blocks with few inputs are merged. No block reads another one of its stage.
 
-Memoised blocks: results looked up by input words, or computed once.
+The results of a block are in a hash table whose keys are its input words, compared word by word, so a lookup never
+returns another input's result. Blocks that are the same function share one table.
 
-A block is a function of the words it reads. Its results are in a hash table whose keys are compared word by word, so a
-lookup never returns another input's result. Blocks that are the same function share one table.
+Blocks that read only -1, 0 and 1 and whose weights are integers, so that no number can overflow, are evaluated
+incrementally. Few of their inputs change from one evaluation to the next: two bits of a position, on average. Rows keep
+their sums. A change is pushed to the rows that read it, and only rows whose result may have changed are evaluated, in
+order. Most units are 0 and stay 0: their sums change, but they are not evaluated.
 
-Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
-
-Incremental evaluation: rows keep their sums, and only what changed since the last evaluation is recomputed.
-
-Applies to blocks that read only -1, 0 and 1 and whose weights are integers, so that no number can overflow. Few of
-their inputs change from one evaluation to the next: two bits of a position, on average. A change is pushed to the rows
-that read it, and only rows whose result may have changed are evaluated, in order. Most units are 0 and stay 0: their
-sums change, but they are not evaluated.
-
-Reader lists are traversed by ``while``: numba unrolls ``for`` loops by four, and most lists are shorter.
+Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds. Reader lists are
+traversed by ``while``: numba unrolls ``for`` loops by four, and most lists are shorter.
 """
 
 from __future__ import annotations

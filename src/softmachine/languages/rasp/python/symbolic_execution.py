@@ -1,6 +1,6 @@
 """Symbolic execution of Python functions of unbounded numbers, along every path.
 
-Copies of Python functions with built-in functions replaced.
+A function is executed as a copy in which built-in functions are replaced.
 """
 
 from __future__ import annotations

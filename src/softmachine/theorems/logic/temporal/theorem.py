@@ -13,14 +13,10 @@ Needs: for an encoder the position features i/(n+1), (-1)^i, 1/(i+1), 1/(n-i+1),
 for a future-masked transformer 1/(i+1), (-1)^i, and i, i² for counts, and scale O(i²). A model has only those that its
 formula uses. In variant (b) of the theorems the scale is 1, and growing features take its place.
 
-Names of position features in "Simulating Hard Attention Using Soft Attention" (Yang et al. 2024).
+In names of position features, the paper's i is i+1 here and its n is n+1. Features that differ by a constant factor or
+an added constant count as one: the weights absorb both.
 
-The paper numbers positions from 1; its first position is our start token at position 0, so that its i is i+1 here and
-its n is n+1. Features that differ by a constant factor or an added constant count as one: the weights absorb both.
-
-Guided tour of one position of a formula, and explanations of its heads.
-
-Cost parameters of temporal formulas: operator counts and nesting depths of the core form (``core``).
+Costs are operator counts and nesting depths of the core form (``core``).
 """
 
 from __future__ import annotations
