@@ -107,7 +107,7 @@ class ScheduleOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class DataOptions(OptionGroup):
-    """The words, see :class:`.Task`."""
+    """Options of the words; see :class:`.TrainingTask`."""
 
     words: Annotated[
         int, _number_option("Maximum number of words for training and validation.", "--words", least=2)

@@ -98,7 +98,7 @@ def _splice(word: Word, place: int, gone: int, *new: str) -> Word:
 
 
 def draw_similar(word: Word, alphabet: Sequence[str], length: int, chooser: Random) -> Word | None:
-    """Return a word of a length similar to the given one, or None."""
+    """Return a word of this length that is similar to the given one, or None."""
     if len(word) == length and chooser.random() < 0.5:
         return _change_symbols(word, alphabet, chooser)
     return (_stretch_runs if chooser.random() < 0.5 else _pump)(word, length, chooser)
@@ -146,7 +146,7 @@ MAX_SHAPES, MAX_PER_SHAPE = 1_000, 100
 
 
 class LabelledWords:
-    """The words labelled up to now."""
+    """The words labelled up to now, by verdict and shape: the word with each run of equal symbols collapsed to one."""
 
     def __init__(self) -> None:
         self.verdicts: dict[Word, str] = {}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.builder import structural_key
-from softmachine.languages.rasp.expressions import CHOICE, Level, format_literal, format_node
+from softmachine.languages.rasp.expression_printer import CHOICE, Level, format_literal, format_node
 from softmachine.languages.rasp.ir import ANONYMOUS, NAME, Definition, Node
 from softmachine.languages.text.diagnostics import SyntaxDiagnostic
 from softmachine.languages.text.statements import WORD, quote, unquote

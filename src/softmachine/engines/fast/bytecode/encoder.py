@@ -1,4 +1,4 @@
-"""Encoder: a program as records in the two arrays that `kernel` works on.
+"""Encoder: a program as records in the two arrays that the interpreter works on.
 
 Encoding assigns an address to every register of a program, packed into words (tokens, features, block outputs, lookup
 results), and schedules the operations of a position: blocks, key insertion, queries, value insertion, retrieval.

@@ -173,7 +173,7 @@ class Variant:
         return Sharpness(self._weighting(factor * scale), gap, Fraction(1))
 
     def growing_scale(self, factor: int, feature: Monomial) -> Monomial:
-        """The feature that replaces the scale in variant (b); without the factor if ``literal``."""
+        """The feature that replaces the scale in variant (b); without the factor if ``paper_positions``."""
         return feature if self.paper_positions else factor * feature
 
     def _weighting(self, scale: Feature | int) -> Weighting:

@@ -1,4 +1,4 @@
-"""Shared by ``learn`` and ``experiments``: training runs with a progress bar."""
+"""Training runs with a progress bar, for ``learn`` and ``experiments``."""
 
 from __future__ import annotations
 

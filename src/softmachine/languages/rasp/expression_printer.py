@@ -1,4 +1,4 @@
-"""Formatting of operations as expressions of the text form, for the printer and for messages."""
+"""Printer of operations as expressions of the text form, for programs and for messages."""
 
 from __future__ import annotations
 
