@@ -129,12 +129,45 @@ def run() -> dict[str, list[str]]:
 
 
 def test_the_path_of_one_run_names_the_files_that_are_entered_in_order(run: dict[str, list[str]]) -> None:
-    told = [name for row in table("The path of one run") for name in re.findall(r"`([^`]+\.py)`", row[1])]
-    assert told == run["ENTERED"]
+    listed = [name for row in table("The path of one run") for name in re.findall(r"`([^`]+\.py)`", row[1])]
+    assert listed == run["ENTERED"]
 
 
 def test_one_run_imports_few_modules(run: dict[str, list[str]]) -> None:
-    assert len(run["IMPORTED"]) <= 120
+    assert len(run["IMPORTED"]) <= 100
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """The modules of softmachine that a command imports."""
+    code = f"import sys; from softmachine.cli import main; main({list(arguments)!r}); print('MODULES', *sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return {name for name in printed.rpartition("MODULES")[2].split() if name.partition(".")[0] == "softmachine"}
+
+
+def test_a_formula_is_checked_without_the_parsers_of_other_languages() -> None:
+    modules = imported_by("check", "Q_a since Q_b", "--up-to", "2")
+    assert len(modules) <= 160
+    languages = {path.name for path in (ROOT / "languages").iterdir() if (path / "parser.py").is_file()}
+    assert not modules & {f"softmachine.languages.{name}.parser" for name in languages - {"temporal"}}
+
+
+SAME_NAMES = """
+import importlib, pkgutil, softmachine
+before = {name: getattr(softmachine, name) for name in softmachine.__all__}
+for module in pkgutil.walk_packages(softmachine.__path__, "softmachine."):
+    if module.name != "softmachine.__main__":
+        try:
+            importlib.import_module(module.name)
+        except softmachine.SoftmachineError:  # an extra is not installed
+            pass
+print(*(name for name, item in before.items() if getattr(softmachine, name) is not item))
+print(callable(softmachine.ir.evaluate))
+"""
+
+
+def test_public_names_are_the_same_objects_after_all_modules_were_imported() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", SAME_NAMES]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\nTrue\n"
 
 
 def test_importing_softmachine_imports_nothing_heavy() -> None:

@@ -69,7 +69,7 @@ __all__ = [
 
 _HOMES = {
     "Rule": "softmachine.languages.turing",
-    "Tape": "softmachine.languages.turing",
+    "TapeConvention": "softmachine.languages.turing",
     "TuringMachine": "softmachine.languages.turing",
     "Run": "softmachine.engines.result",
     "SoftmachineError": "softmachine.support.errors",
