@@ -389,7 +389,7 @@ def compile_for_check(
     ):
         return compile(item, theorem, attention=attention, context=context)
     hard = compile(item, theorem, attention="hard")
-    sweep = wanted.make_sweep(hard)
+    sweep = wanted.select_inputs(hard)
     if isinstance(hard.codec, DecoderCodec):
         if sweep.total > MAX_RUNS_MEASURED:
             raise UsageError(

@@ -214,7 +214,7 @@ def test_a_head_that_takes_means_may_have_a_scale_of_its_own() -> None:
     assert certificate.holds
     share = certificate.rows[-1]
     assert (share.head, share.lemma, share.scale) == ("share", TIE_BOUND, Fraction(8))
-    assert "scale up to 16 / gap" in certificate.describe_claim
+    assert "scale up to 16 / gap" in certificate.claim
     assert scales(certificate.soften) == {"nothing": 16, "share": 8}
 
 

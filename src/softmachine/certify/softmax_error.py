@@ -193,7 +193,8 @@ def require_average_hard(node: Attention) -> None:
     """See that a head is one that softmax can take the place of, with a certificate.
 
     Raises:
-        ConstructionError: If it has a temperature already, or takes one of several best keys (see :mod:`.tie_breaking`).
+        ConstructionError: If it has a temperature already, or takes one of several best keys (see
+        :mod:`.tie_breaking`).
     """
     if node.weighting.kind is not AttentionKind.AVERAGE and not (
         scores_are_uniform(node) and not node.weighting.is_hard

@@ -144,7 +144,7 @@ def break_ties_in_weights(transformer: Transformer, slopes: Mapping[Head, Fracti
         features=features,
         position_embedding=Matrix.of(rows, wide),
         blocks=tuple(
-            replace(block, layers=tuple(_layer(layer, slopes, wide) for layer in block.layers))
+            replace(block, layers=tuple(_break_ties_in_layer(layer, slopes, wide) for layer in block.layers))
             for block in transformer.blocks
         ),
         unembedding=_widen_inputs(transformer.unembedding, wide),
@@ -157,16 +157,16 @@ def tie_breaking_slope(head: Head, gap: Fraction, length: int) -> Fraction:
     return size if head.weighting.kind is AttentionKind.RIGHTMOST else -size
 
 
-def _layer(layer: Layer, slopes: Mapping[Head, Fraction], wide: int) -> Layer:
+def _break_ties_in_layer(layer: Layer, slopes: Mapping[Head, Fraction], wide: int) -> Layer:
     forward = layer.feed_forward
     second = AffineMap(_widen_outputs(forward.second.weight), (*forward.second.bias, Fraction(0)))
     return Layer(
-        tuple(_head(head, slopes.get(head), wide) for head in layer.heads),
+        tuple(_break_ties_in_head(head, slopes.get(head), wide) for head in layer.heads),
         replace(forward, first=_widen_inputs(forward.first, wide), second=second),
     )
 
 
-def _head(head: Head, rises: Fraction | None, wide: int) -> Head:
+def _break_ties_in_head(head: Head, rises: Fraction | None, wide: int) -> Head:
     query, key = _widen_inputs(head.query, wide), _widen_inputs(head.key, wide)
     weighting = head.weighting
     if rises is not None:

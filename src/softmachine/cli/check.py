@@ -94,7 +94,7 @@ def command(
     from softmachine.support.parallel import select_executor
 
     crew = select_executor(workers, cluster)
-    wanted = sweeps.CheckOptions(**asdict(inputs), first=first)
+    wanted = sweeps.CheckOptions(**asdict(inputs), stop_at_first=first)
     item = api.load_with_two_letters(source, format_name, alphabet)
     with spinner("compiling", output):
         chosen = choose_rasp_theorem(theorem, causal=causal)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from softmachine.inspection.svg import Picture
 
 
-_PATTERN = re.compile(r"(@?)(-?\d{1,18})")
+_POSITION_PATTERN = re.compile(r"(@?)(-?\d{1,18})")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class PositionArg:
         """
         if text == "last":
             return PositionArg()
-        found = _PATTERN.fullmatch(text)
+        found = _POSITION_PATTERN.fullmatch(text)
         if not found:
             raise UsageError(
                 f"{text!r} is not a step", hint="write a step number of the trace, @N for position N, or last"

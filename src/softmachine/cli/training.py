@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from softmachine.studies.learn.runs import Record
     from softmachine.studies.learn.training import Progress
 
-Runs = Annotated[
+RunsFolderOption = Annotated[
     Path | None,
     value_option("DIR", "Save the record and weights of each run; an interrupted sweep resumes.", "--output", "-o"),
 ]

@@ -2,8 +2,8 @@
 
 Loops are unrolled; temperatures become factors of the queries; a Heaviside unit becomes two ReLUs; the layer norm of
 one number, which is its sign, becomes two Heaviside units; a decoder's outputs become tokens of the vocabulary. Masks
-and relative biases that the architecture lacks become scores, features of the length become an extra
-layer (:mod:`.sequence_length`). Every coordinate of the residual stream is scaled by a power of two to stay within ±1. The
+and relative biases that the architecture lacks become scores, features of the length become an extra layer
+(:mod:`.sequence_length`). Every coordinate of the residual stream is scaled by a power of two to stay within ±1. The
 outputs are the same up to that number of positions.
 
 For architectures without masks or relative biases, any table of numbers M(i, j) is a product of queries and keys, with

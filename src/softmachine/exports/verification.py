@@ -326,8 +326,8 @@ def verify_checkpoint(
 ) -> Verification:
     """Load a model, run it on the samples, and compare.
 
-    The current executor (:func:`.executors.use_executor`) helps if it takes long. Only small models use it: the others use all
-    cores by themselves, and their rounding depends on the number of threads.
+    The current executor (:func:`.executors.use_executor`) helps if it takes long. Only small models use it: the others
+    use all cores by themselves, and their rounding depends on the number of threads.
 
     Args:
         checkpoint: The checkpoint.

@@ -126,7 +126,7 @@ class CheckOptions:
         seed: Seed of the random words.
         arithmetic: The arithmetic; one that is not given by name is confined to its process.
         max_steps: Longer runs are compared up to this step.
-        first: Whether to stop at the first word on which model and interpreter differ.
+        stop_at_first: Whether to stop at the first word on which model and interpreter differ.
     """
 
     up_to: int | None = None
@@ -135,9 +135,9 @@ class CheckOptions:
     seed: int = 0
     arithmetic: str | Arithmetic = "float64"
     max_steps: int = 10_000
-    first: bool = False
+    stop_at_first: bool = False
 
-    def make_sweep(self, model: Model) -> InputSelection:
+    def select_inputs(self, model: Model) -> InputSelection:
         """Return the words of a model to check."""
         return InputSelection.choose(model, up_to=self.up_to, sample=self.sample, length=self.length, seed=self.seed)
 
@@ -148,21 +148,21 @@ class CheckJob:
 
     Args:
         recipe: How the model is compiled.
-        wanted: Which words are checked, and how.
-        yes: Whether estimates of time and memory are ignored.
+        options: Which words are checked, and how.
+        allow_expensive: Whether estimates of time and memory are ignored.
     """
 
     recipe: Recipe
-    wanted: CheckOptions
-    yes: bool
+    options: CheckOptions
+    allow_expensive: bool
 
 
-def make_check_worker(model: Model, wanted: CheckOptions) -> RangeFunction:
+def make_check_worker(model: Model, options: CheckOptions) -> RangeFunction:
     """Return a function that checks a part of the words in this process; the weights are prepared once."""
-    sweep, engine = wanted.make_sweep(model), DenseEngine(model.weights, wanted.arithmetic)
+    sweep, engine = options.select_inputs(model), DenseEngine(model.weights, options.arithmetic)
 
     def work(start: int, stop: int) -> Json:
-        report = _check_part(sweep, engine, wanted, start, stop)
+        report = _check_part(sweep, engine, options, start, stop)
         return {
             "inputs": report.inputs,
             "tokens": report.tokens,
@@ -172,15 +172,15 @@ def make_check_worker(model: Model, wanted: CheckOptions) -> RangeFunction:
     return work
 
 
-def _check_part(sweep: InputSelection, engine: DenseEngine, wanted: CheckOptions, start: int, stop: int) -> Report:
-    """Check a part of the words; with ``first``, up to the first disagreement."""
+def _check_part(sweep: InputSelection, engine: DenseEngine, options: CheckOptions, start: int, stop: int) -> Report:
+    """Check a part of the words; with ``stop_at_first``, up to the first disagreement."""
 
     def checked(count: int) -> Report:
         words = islice(sweep.slice(start, stop), count)
-        return check.check_inputs(sweep.model, words, arithmetic=engine, max_steps=wanted.max_steps)
+        return check.check_inputs(sweep.model, words, arithmetic=engine, max_steps=options.max_steps)
 
     report = checked(stop - start)
-    if report.holds or not wanted.first:
+    if report.holds or not options.stop_at_first:
         return report
     # The words before it agree, so the counts do not depend on how the words are divided into parts.
     wrong = report.disagreements[0].word
@@ -188,14 +188,14 @@ def _check_part(sweep: InputSelection, engine: DenseEngine, wanted: CheckOptions
 
 
 @lru_cache(maxsize=2)
-def _cached_worker(recipe: Recipe, wanted: CheckOptions) -> RangeFunction:
-    return make_check_worker(recipe.compile(), wanted)
+def _cached_worker(recipe: Recipe, options: CheckOptions) -> RangeFunction:
+    return make_check_worker(recipe.compile(), options)
 
 
 def check_part(job: CheckJob, start: int, stop: int) -> Json:
     """Check a part of the words on a worker."""
-    with allow_expensive(job.yes):
-        return _cached_worker(job.recipe, job.wanted)(start, stop)
+    with allow_expensive(job.allow_expensive):
+        return _cached_worker(job.recipe, job.options)(start, stop)
 
 
 class CheckRun:
@@ -206,7 +206,7 @@ class CheckRun:
 
     Args:
         model: The model.
-        wanted: Which words, and how.
+        options: Which words, and how.
         factory: The executor for long checks.
         journal: File that records finished parts.
         progress: Progress callback; called if the executor cannot be used.
@@ -215,14 +215,14 @@ class CheckRun:
     def __init__(
         self,
         model: Model,
-        wanted: CheckOptions,
+        options: CheckOptions,
         *,
         factory: ExecutorFactory | None = None,
         journal: Path | None = None,
         progress: ProgressCallback = ignore_progress,
     ) -> None:
-        self.model, self.wanted, self.crew, self.tell = model, wanted, factory, progress
-        self.sweep = wanted.make_sweep(model)
+        self.model, self.options, self.crew, self.tell = model, options, factory, progress
+        self.sweep = options.select_inputs(model)
         self.journal = journal
         self.report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
 
@@ -233,7 +233,7 @@ class CheckRun:
             for part in found:
                 self.report = replace(self.report.merge(self._decode_report(part)), seconds=time.perf_counter() - began)
                 yield part
-                if self.wanted.first and not self.report.holds:
+                if self.options.stop_at_first and not self.report.holds:
                     return
 
     def _check_promises(self) -> None:
@@ -248,8 +248,8 @@ class CheckRun:
 
     def _parts(self, journal: Journal | None) -> Generator[PartResult, None, None]:
         hands, known = self.crew.worker_count if self.crew else 1, journal.finished_count if journal else 0
-        foresight = self.sweep.forecast_cost(self.wanted.arithmetic, self.wanted.max_steps, hands, known)
-        here = make_check_worker(self.model, self.wanted)
+        foresight = self.sweep.forecast_cost(self.options.arithmetic, self.options.max_steps, hands, known)
+        here = make_check_worker(self.model, self.options)
         return map_range(
             here,
             self.sweep.total,
@@ -262,10 +262,10 @@ class CheckRun:
 
     def _make_remote_work(self) -> RangeFunction | None:
         recipe = self._recipe()
-        return None if recipe is None else partial(check_part, CheckJob(recipe, self.wanted, is_allowed()))
+        return None if recipe is None else partial(check_part, CheckJob(recipe, self.options, is_allowed()))
 
     def _recipe(self) -> Recipe | None:
-        return Recipe.from_model(self.model) if isinstance(self.wanted.arithmetic, str) else None
+        return Recipe.from_model(self.model) if isinstance(self.options.arithmetic, str) else None
 
     def _open_journal(self) -> AbstractContextManager[Journal | None]:
         if self.journal is None:
@@ -275,7 +275,7 @@ class CheckRun:
             raise UsageError(
                 f"a sweep of {self.model.name!r} cannot have a journal: no source text determines its weights"
             )
-        return closing(Journal(self.journal, {"sweep": "check", **asdict(recipe), **asdict(self.wanted)}))
+        return closing(Journal(self.journal, {"sweep": "check", **asdict(recipe), **asdict(self.options)}))
 
     def _decode_report(self, part: PartResult) -> Report:
         """Decode the report of a part; a matching journal without one was modified."""

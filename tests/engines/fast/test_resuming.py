@@ -249,7 +249,7 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     running = RunSession(literal, "", checkpoint=tmp_path / "run")
     with pytest.raises(PrecisionError):
         list(running)
-    assert len(running.result().tokens) == 50 - len(running.task.prompt.tokens) + 1
+    assert len(running.result().tokens) == 50 - len(running.request.prompt.tokens) + 1
     monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.horizon", 1000)
     assert resumed(literal, tmp_path / "run").result().halted
 

@@ -93,8 +93,8 @@ def iterate_neighbours(word: Word, alphabet: Sequence[str], lengths: Sequence[in
                 yield _splice(word, place, 1)
 
 
-def _splice(word: Word, place: int, gone: int, *new: str) -> Word:
-    return (*word[:place], *new, *word[place + gone :])
+def _splice(word: Word, place: int, removed: int, *new: str) -> Word:
+    return (*word[:place], *new, *word[place + removed :])
 
 
 def draw_similar(word: Word, alphabet: Sequence[str], length: int, chooser: Random) -> Word | None:
@@ -150,22 +150,22 @@ class LabelledWords:
 
     def __init__(self) -> None:
         self.verdicts: dict[Word, str] = {}
-        self.count: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
         """The number of words per verdict."""
         self._kinds: dict[tuple[str, bool], dict[Word, list[Word]]] = defaultdict(dict)
         """Words by (verdict, has a long trace), then by shape."""
 
-    def add(self, judged: LabelledWord) -> None:
+    def add(self, labelled: LabelledWord) -> None:
         """Store a word."""
-        if judged.word in self.verdicts:
+        if labelled.word in self.verdicts:
             return
-        self.verdicts[judged.word] = judged.verdict
-        self.count[judged.verdict] += 1
-        shapes, form = self._kinds[judged.verdict, judged.is_long], collapse_runs(judged.word)
+        self.verdicts[labelled.word] = labelled.verdict
+        self.counts[labelled.verdict] += 1
+        shapes, form = self._kinds[labelled.verdict, labelled.is_long], collapse_runs(labelled.word)
         if len(shapes) < MAX_SHAPES or form in shapes:
             words = shapes.setdefault(form, [])
             if len(words) < MAX_PER_SHAPE:
-                words.append(judged.word)
+                words.append(labelled.word)
 
     def draw(self, verdict: str, chooser: Random, *, long: bool) -> Word | None:
         """Draw a word with a verdict, uniformly over shapes; with a long trace if ``long`` and there are any."""

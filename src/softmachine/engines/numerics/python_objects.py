@@ -67,7 +67,7 @@ class FlintArithmetic(Arithmetic):
 
     @abstractmethod
     def softmax_weights(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
-        """Return the softmax weights of :meth:`softmax_attention`: (batch, queries, keys); 0 for masked keys.
+        """Return the softmax weights of softmax attention: (batch, queries, keys); 0 for masked keys.
 
         Raises:
             ConstructionError: If the weights are not representable.

@@ -134,7 +134,7 @@ def _check_depth(token: Token, condition: Condition) -> Condition:
 
 SUBSUMED = "INTEGER LPAR PLUS MINUS"
 
-explain = DiagnosticRules(
+explain_syntax_error = DiagnosticRules(
     construct="the transition",
     unterminated_quote=("unterminated quote", "write a quoted name as 'a b'"),
     unknown_character="unexpected character {}",
@@ -235,7 +235,7 @@ class _Parser(StatementParser):
         try:
             found: Transition = load_parser("counter", CounterAstBuilder).parse(statement.text)  # type: ignore[assignment]
         except UnexpectedInput as error:
-            self.report_parser_error(statement, partial(explain, error, statement.text))
+            self.report_parser_error(statement, partial(explain_syntax_error, error, statement.text))
         except SyntaxDiagnostic as error:
             self.report_diagnostic(statement, error)
         else:

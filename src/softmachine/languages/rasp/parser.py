@@ -130,7 +130,7 @@ def _keyword_as_name(stuck: ParserState) -> SyntaxDiagnostic | None:
     return SyntaxDiagnostic(f"{word!r} is a keyword", *line_and_column(stuck.token), "choose another name")
 
 
-explain = DiagnosticRules(
+explain_syntax_error = DiagnosticRules(
     construct="the text",
     first_check=lambda stuck: _keyword_as_name(stuck) or _missing_semicolon(stuck),
     unterminated_quote=("unterminated quote", 'write a symbol as "a"'),
@@ -273,7 +273,7 @@ def _parse_statements(text: str) -> tuple[Statement, ...]:
     try:
         return load_parser("rasp", RaspAstBuilder).parse(text)  # type: ignore[return-value]
     except UnexpectedInput as error:
-        raise explain(error, text) from None
+        raise explain_syntax_error(error, text) from None
 
 
 @cache

@@ -176,7 +176,7 @@ def _keyword_as_name(stuck: ParserState) -> SyntaxDiagnostic | None:
     return SyntaxDiagnostic(message, *line_and_column(stuck.token))
 
 
-explain = DiagnosticRules(
+explain_syntax_error = DiagnosticRules(
     construct="the definition",
     first_check=_keyword_as_name,
     unterminated_quote=("unterminated quote", "write a symbol as 'a'"),
@@ -289,7 +289,7 @@ class _Parser(StatementParser):
         try:
             tree = load_parser("srasp").parse(statement.text)
         except UnexpectedInput as error:
-            self.report_parser_error(statement, partial(explain, error, statement.text))
+            self.report_parser_error(statement, partial(explain_syntax_error, error, statement.text))
             return
         builder = SraspAstBuilder(self.source, statement.line)
         self.definitions.append(builder.build(tree))

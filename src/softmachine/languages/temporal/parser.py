@@ -135,7 +135,7 @@ def _format_expected(words: list[str]) -> str:
     return "expected " + " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-explain = DiagnosticRules(
+explain_syntax_error = DiagnosticRules(
     construct="the formula",
     first_check=_first_check,
     unterminated_quote=(UNTERMINATED_QUOTE, SYMBOL_HINT),
@@ -338,7 +338,7 @@ def parse_formula(text: str, *, source: str = "<string>") -> Formula:
     try:
         return cast("Formula", load_parser("temporal", TemporalAstBuilder).parse(text))
     except UnexpectedInput as error:
-        raise to_source_error(explain(error, text), text, source) from None
+        raise to_source_error(explain_syntax_error(error, text), text, source) from None
     except SyntaxDiagnostic as error:
         raise to_source_error(error, text, source) from None
 

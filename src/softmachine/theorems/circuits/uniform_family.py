@@ -53,7 +53,7 @@ from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN, require_leng
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 
 GATE_NAMES = (*GATES, THRESHOLD)
-MARKS = (*GATE_NAMES, ZERO, ONE, ARGUMENT_MARK, THRESHOLD_MARK)
+SPACED_TOKENS = (*GATE_NAMES, ZERO, ONE, ARGUMENT_MARK, THRESHOLD_MARK)
 """Tokens that are preceded by a space."""
 MAX_POSITIONS = 1 << 16
 """Maximal number of positions."""
@@ -122,7 +122,9 @@ class FamilyCodec(AnsweringCodec[CircuitFamily]):
     def apply_reduction(self, word: Word) -> str:
         """Return the instance as text, without padding: a line for the inputs and one for each gate."""
         self.prompt(word)
-        text = "".join(f" {token}" if token in MARKS else token for token in self._serialise(self.source.word(word))[0])
+        text = "".join(
+            f" {token}" if token in SPACED_TOKENS else token for token in self._serialise(self.source.word(word))[0]
+        )
         return re.sub(rf" ({'|'.join(GATE_NAMES)})", r"\n\1", text).strip() + "\n"
 
     def _serialise(self, word: Sequence[str]) -> tuple[list[str], dict[str, int]]:
@@ -216,11 +218,11 @@ _ITERATION_STEP = TourStep(
 TOUR = (_REDUCTION_STEP, _NUMBERS_STEP, _WIRES_STEP, _ITERATION_STEP)
 
 
-def _evaluator_cost(of: Callable[[Expression, Expression], Cost]) -> Cost:
+def _evaluator_cost(cost: Callable[[Expression, Expression], Cost]) -> Cost:
     """Return the cost of an evaluator of T tokens with ⌈log₂ T⌉^d iterations."""
     tokens = parameter("T", "positions (polynomial in n)", lambda codec: codec.positions_needed)
     address = define("p", largest(2, ceil_log2(tokens)))
-    found = of(address, address ** parameter("d", "exponent of the family", lambda codec: codec.source.exponent))
+    found = cost(address, address ** parameter("d", "exponent of the family", lambda codec: codec.source.exponent))
     return replace(found, exact={"positions": tokens})
 
 

@@ -235,14 +235,14 @@ TOUR = (
 )
 
 
-_CELLS = parameter("s", "work cells", lambda codec: codec.source.space(codec.length))
-_WORK = parameter("|Γ|", "work symbols", lambda codec: len(codec.source.symbols))
-_GOING = parameter(
+_WORK_CELLS = parameter("s", "work cells", lambda codec: codec.source.space(codec.length))
+_WORK_SYMBOLS = parameter("|Γ|", "work symbols", lambda codec: len(codec.source.symbols))
+_OTHER_STATES = parameter(
     "|Q|", "states that do not accept", lambda codec: len({*codec.source.states} - {*codec.source.accept})
 )
 _COST = cost(
     parameter("N", "kept configurations + 1", lambda codec: codec.configurations.vertices),
-    _GOING * (WORD_LENGTH + 2) * (_CELLS + 2) * (_WORK + 1) ** _CELLS + 1,
+    _OTHER_STATES * (WORD_LENGTH + 2) * (_WORK_CELLS + 2) * (_WORK_SYMBOLS + 1) ** _WORK_CELLS + 1,
 )
 
 

@@ -193,7 +193,7 @@ def _registers_needed_later(program: RegisterProgram, blocks: Sequence[RowBlock]
 
 MAX_MEMO_ENTRIES = 1 << 16
 """Maximum number of memoised answers of a table, which is cleared when it is full."""
-CHOICES = {AttentionKind.LEFTMOST: finding.LEFTMOST, AttentionKind.RIGHTMOST: finding.RIGHTMOST}
+TIE_BREAKS = {AttentionKind.LEFTMOST: finding.LEFTMOST, AttentionKind.RIGHTMOST: finding.RIGHTMOST}
 
 
 class EncodedProgram:
@@ -464,7 +464,7 @@ class EncodedProgram:
 
     def _lookup(self, number: int) -> int:
         lookup, spots = self.program.lookups[number], self.addresses
-        choice = CHOICES.get(lookup.choice, finding.AVERAGE)
+        choice = TIE_BREAKS.get(lookup.choice, finding.AVERAGE)
         time = self.program.queries[lookup.query].position_weight
         mean = choice == finding.AVERAGE and time == 0
         later = time > 0 or (time == 0 and choice == finding.RIGHTMOST)

@@ -53,7 +53,7 @@ class RowBlock:
     has_logits: bool
 
 
-def partition(program: RegisterProgram) -> list[RowBlock]:
+def partition_rows(program: RegisterProgram) -> list[RowBlock]:
     """The blocks of a program, stage by stage."""
     kept = _needed_rows(program)
     maker = {row.register: row for row in kept}
@@ -75,7 +75,9 @@ def partition(program: RegisterProgram) -> list[RowBlock]:
     for row in kept:
         connected.setdefault(root(row.register), []).append(row)
     answers = root(program.logits[0]) if program.logits else -1
-    parts = [_PartialBlock(rows[0].stage, set(_inputs(rows)), rows, at == answers) for at, rows in connected.items()]
+    parts = [
+        _PartialBlock(rows[0].stage, set(_find_inputs(rows)), rows, at == answers) for at, rows in connected.items()
+    ]
     return _merge(program, parts)
 
 
@@ -93,7 +95,7 @@ def _needed_rows(program: RegisterProgram) -> list[ProgramRow]:
     return kept[::-1]
 
 
-def _inputs(rows: Sequence[ProgramRow]) -> set[int]:
+def _find_inputs(rows: Sequence[ProgramRow]) -> set[int]:
     made = {row.register for row in rows}
     return {place for row in rows for place in row.sum.terms if place not in made}
 

@@ -54,7 +54,7 @@ from softmachine.transformer.features import (
 )
 from softmachine.transformer.head_view import Enclosure, HeadView
 
-_NAMES = {
+_PAPER_NAMES = {
     I_PLUS_ONE * N_PLUS_ONE**-1: "i/n",
     N_PLUS_ONE: "n",
     I_PLUS_ONE**2: "i²",
@@ -62,8 +62,8 @@ _NAMES = {
     I**2: "i²",
     I * N_PLUS_ONE: "i·n",
 }
-_NAMES |= {I**2 * N_PLUS_ONE: "i²n", I * N_PLUS_ONE**-1: "i/n (numbered from 0)"}
-_COUNTING_NAMES = {RECIPROCAL: "1/i", 1 / REMAINING: "1/(n-i+1)"}
+_PAPER_NAMES |= {I**2 * N_PLUS_ONE: "i²n", I * N_PLUS_ONE**-1: "i/n (numbered from 0)"}
+_PAPER_NAMES_FOR_COUNTS = {RECIPROCAL: "1/i", 1 / REMAINING: "1/(n-i+1)"}
 
 
 def paper_name(specification: Specification, feature: Feature) -> str | None:
@@ -79,7 +79,9 @@ def paper_name(specification: Specification, feature: Feature) -> str | None:
             return "(-1)^i"
         case Monomial():
             plain = feature * (1 / feature.factor)
-            return _NAMES.get(plain) or (_COUNTING_NAMES.get(plain) if _may_use(specification, plain) else None)
+            return _PAPER_NAMES.get(plain) or (
+                _PAPER_NAMES_FOR_COUNTS.get(plain) if _may_use(specification, plain) else None
+            )
     return None
 
 
@@ -182,7 +184,7 @@ def _explain_count(view: HeadView) -> str | None:
     return f"{round(value * seen):,} of the {seen:,} positions that it sees count"
 
 
-_COST_COUNTING = (logic.CountComparison, logic.NumericalPredicate)
+_COUNTING = (logic.CountComparison, logic.NumericalPredicate)
 _TEMPORAL = (logic.Previous, logic.Next, logic.Since, logic.Until)
 
 
@@ -190,7 +192,7 @@ def _subformulas(codec: Any) -> tuple[Formula, ...]:
     return subformulas(to_core(codec.source.formula))
 
 
-def _count_of(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
+def _operator_count(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
     """The number of subformulas of the given kinds."""
     return parameter(symbol, meaning, lambda codec: sum(isinstance(part, kinds) for part in _subformulas(codec)))
 
@@ -204,7 +206,7 @@ def nesting_depth(parts: Iterable[Formula], *kinds: type[Formula]) -> int:
     return max(depth.values())
 
 
-def _depth_of(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
+def _operator_depth(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
     return parameter(symbol, meaning, lambda codec: nesting_depth(_subformulas(codec), *kinds))
 
 
@@ -217,15 +219,15 @@ def _count_counts(codec: Any) -> int:
     return sum(sums) + _count_predicates(codec)
 
 
-_SIZE = _count_of("|φ|", "subformulas", Formula)
-WITNESSES = _count_of("S", "operators since and until", logic.Since, logic.Until)
-NEIGHBOURS = _count_of("P", "operators previous and next", logic.Previous, logic.Next)
+_SIZE = _operator_count("|φ|", "subformulas", Formula)
+WITNESSES = _operator_count("S", "operators since and until", logic.Since, logic.Until)
+NEIGHBOURS = _operator_count("P", "operators previous and next", logic.Previous, logic.Next)
 COUNTS = parameter("C", "counts", _count_counts)
-DEPTH = _depth_of("D", "nesting depth of temporal operators and counts", *_TEMPORAL, *_COST_COUNTING)
-COUNT_DEPTH = _depth_of("E", "nesting depth of counts", *_COST_COUNTING)
+DEPTH = _operator_depth("D", "nesting depth of temporal operators and counts", *_TEMPORAL, *_COUNTING)
+COUNT_DEPTH = _operator_depth("E", "nesting depth of counts", *_COUNTING)
 PREDICATES = parameter("M", "predicates of counts", _count_predicates)
-ENDS = _count_of("F", "number of the atoms first and last that occur (at most 2)", logic.First, logic.Last)
-POINTWISE = _depth_of("B", "nesting depth of and and or", logic.And, logic.Or) + ENDS
+ENDS = _operator_count("F", "number of the atoms first and last that occur (at most 2)", logic.First, logic.Last)
+POINTWISE = _operator_depth("B", "nesting depth of and and or", logic.And, logic.Or) + ENDS
 WIDTH = 5 * (_SIZE + COUNTS) + parameter("|Σ|", "symbols", lambda codec: len(codec.source.alphabet)) + 5
 
 
