@@ -130,7 +130,7 @@ def test_interrupted_reports_what_was_tried(cli: Cli, monkeypatch: pytest.Monkey
         yield from all_words(codec.alphabet, 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("softmachine.engines.check.words_of", words)
+    monkeypatch.setattr("softmachine.engines.check.iterate_words", words)
     called = cli("check", "parity", "--up-to", 9, "--json")
     assert called.status == 130
     assert (called.json["interrupted"], called.json["inputs"], called.json["holds"]) == (True, 3, None)

@@ -68,7 +68,7 @@ def test_an_export_tells_of_its_phases(tmp_path: Path, monkeypatch: pytest.Monke
     def stop(*_: object, **__: object) -> None:
         raise InterruptedError
 
-    monkeypatch.setattr("softmachine.exports.hf_checkpoint.new_checkpoint", stop)
+    monkeypatch.setattr("softmachine.exports.hf_checkpoint.write_verified_checkpoint", stop)
     with pytest.raises(Exception, match="cannot write"):
         api.export("parity", tmp_path / "model", context=32, progress=said.append)
     assert said == [

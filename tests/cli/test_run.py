@@ -221,7 +221,9 @@ def test_a_counter_below_0_is_no_verdict(cli: Cli, tmp_path: Path) -> None:
 def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "thesis.tex"
     file.write_text("years of work")
-    monkeypatch.setattr("softmachine.cli.run.open_for", lambda *_: pytest.fail("nothing is compiled for nothing"))
+    monkeypatch.setattr(
+        "softmachine.cli.run.load_model_for_run", lambda *_: pytest.fail("nothing is compiled for nothing")
+    )
     called = cli("run", "parity", "1", "--checkpoint", file)
     assert called.status == 2
     assert "thesis.tex exists already, and is not a checkpoint of this version" in called.err
@@ -231,7 +233,7 @@ def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypa
 @pytest.fixture
 def halted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of busy beaver 4 that halted after 107 steps."""
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.define_plain)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compile_code", code_cache.define_plain)
     file = tmp_path / "run"
     assert cli("run", "busy-beaver-4", "--checkpoint", file).status == 0
     return file
@@ -266,7 +268,7 @@ def test_the_trace_of_a_resumed_run_goes_on_where_it_was(cli: Cli, halted: Path)
 def test_an_audit_that_takes_too_long_is_refused_after_the_run_is_told(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("softmachine.support.resources.MOST_SECONDS", 0.1)
+    monkeypatch.setattr("softmachine.support.resources.MAX_SECONDS", 0.1)
     called = cli("run", "busy-beaver-4", "--quiet", "--audit", "1000000")
     assert (called.status, "halt  '10111111111111'" in called.out) == (2, True)
     assert "recomputing 109 steps would take about" in called.err

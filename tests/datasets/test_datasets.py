@@ -177,8 +177,8 @@ def test_what_cannot_be_is_refused(source: str, asked: dict[str, Any], problem: 
 
 
 def test_a_search_in_vain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.inputs.search.EFFORT", 300)
-    monkeypatch.setattr("softmachine.engines.inputs.search.EFFORT_EACH", 1)
+    monkeypatch.setattr("softmachine.engines.inputs.search.BASE_BUDGET", 300)
+    monkeypatch.setattr("softmachine.engines.inputs.search.BUDGET_PER_WORD", 1)
     rows = sm.dataset("Q_a and not Q_a", sample=10, length=30, alphabet="ab", balance=True)
     with pytest.raises(UsageError, match=r"only 0 accepted words .* were found .* among [\d,]+ words") as found:
         list(rows)

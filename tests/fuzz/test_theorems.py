@@ -34,7 +34,7 @@ QUICK = (
 @pytest.fixture(autouse=True)
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The code of the fast engine as plain Python: of short runs, compiling it would take nearly all the time."""
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.define_plain)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compile_code", code_cache.define_plain)
 
 
 def test_every_theorem_is_tried_and_turing_machines_a_hundred_times() -> None:

@@ -266,8 +266,8 @@ def test_a_run_of_no_step_has_its_prompt() -> None:
 
 def test_what_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     run = sm.run("koenigsberg", "altstadt lomse")
-    monkeypatch.setattr("softmachine.support.resources.MOST_SECONDS", 0.0)
-    monkeypatch.setattr("softmachine.engines.dense.cost_estimate.SHORT", 0.0)
+    monkeypatch.setattr("softmachine.support.resources.MAX_SECONDS", 0.0)
+    monkeypatch.setattr("softmachine.engines.dense.cost_estimate.MAX_UNTIMED_SECONDS", 0.0)
     with pytest.raises(TooExpensiveError, match="a pass over 80 tokens"):
         sm.inspect(run).at(0)
     assert sm.inspect(run, yes=True).at(0).position == 0

@@ -17,7 +17,7 @@ SYMBOLS = ("_", "a", "b")
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_long_tape_is_a_mapping_without_blanks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.languages.turing.configuration.PIECE", 3)
+    monkeypatch.setattr("softmachine.languages.turing.configuration.SCAN_CHUNK", 3)
     chance = random.Random(seed)
     first, length = chance.randrange(-9, 9), chance.randrange(0, 20)
     tape = LongTape(np.zeros(length, dtype=np.uint8), first, SYMBOLS)
@@ -68,7 +68,7 @@ def test_replaying_in_parts_leaves_what_replaying_one_by_one_leaves(monkeypatch:
 
 @pytest.mark.parametrize("names", [("_", "a", "ß"), ("_", "\U0001f600", "\ud800"), ("_", "aa", "b")])
 def test_what_is_on_a_long_tape_is_spelled_as_text(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.support.token_array.PIECE", 7)
+    monkeypatch.setattr("softmachine.support.token_array.CHUNK_SIZE", 7)
     codes = [random.Random(3).randrange(3) for _ in range(40)]
     for between in ("", " "):
         assert CodeArray(np.array(codes), names).join_text(between) == between.join(names[code] for code in codes)

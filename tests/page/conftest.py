@@ -45,8 +45,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages with a low position limit, so that short runs have windows."""
-    monkeypatch.setattr("softmachine.inspection.page.window.MOST_POSITIONS", 200)
-    monkeypatch.setattr("softmachine.inspection.page.window.WINDOW", 60)
+    monkeypatch.setattr("softmachine.inspection.page.window.MAX_POSITIONS", 200)
+    monkeypatch.setattr("softmachine.inspection.page.window.WINDOW_SIZE", 60)
 
 
 @dataclass

@@ -79,7 +79,7 @@ def test_a_notebook_shows_the_page_in_a_frame_that_touches_nothing(monkeypatch: 
     shown = run_of("turing")._repr_html_()
     assert shown.startswith('<iframe sandbox="allow-scripts" ')
     assert shown.count("<") == 2
-    monkeypatch.setattr("softmachine.api.MOST_FRAMED", 10)
+    monkeypatch.setattr("softmachine.api.MAX_PAGE_POSITIONS", 10)
     assert "<iframe" not in run_of("turing")._repr_html_()
     assert "after 15 steps" in run_of("turing")._repr_html_()
 
@@ -125,7 +125,8 @@ def test_numbers_are_exact(value: Fraction) -> None:
 
 def test_a_gallery_has_an_index_of_its_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "softmachine.inspection.page.EXHIBITS", [item for item in GALLERY_ITEMS if item.source.startswith("dyck-1")]
+        "softmachine.inspection.page.GALLERY_ITEMS",
+        [item for item in GALLERY_ITEMS if item.source.startswith("dyck-1")],
     )
     pages = sm.gallery(tmp_path / "gallery")
     text = (tmp_path / "gallery" / "index.html").read_text(encoding="utf-8")

@@ -188,7 +188,7 @@ def test_a_saved_model_travels_as_text_and_an_edited_one_stays(
 ) -> None:
     cli("compile", "parity", "-o", tmp_path / "model")
     crew = Threads(2)
-    monkeypatch.setattr("softmachine.support.parallel.crew_of", lambda *_: crew)
+    monkeypatch.setattr("softmachine.support.parallel.select_executor", lambda *_: crew)
     monkeypatch.setattr(in_parts, "Processes", Threads)
     line = ("check", tmp_path / "model", "--up-to", "4", "--json")
     called = cli(*line)
@@ -219,7 +219,7 @@ def test_random_words_from_any_number_on_and_the_first_as_ever() -> None:
 def test_the_command_line_says_the_same_with_processes(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     line = ("check", "#<[Q_a] > #<[Q_b]", "--up-to", "10", "--arithmetic", "fixed:2", "--json")
     alone = cli(*line, "--workers", "1")
-    monkeypatch.setattr("softmachine.support.parallel.executors.ASKED", 0.0)
+    monkeypatch.setattr("softmachine.support.parallel.executors.REQUESTED_PATIENCE", 0.0)
     assert _without_times(cli(*line, "--workers", "2").out) == _without_times(alone.out)
     assert alone.status == 1
 

@@ -72,7 +72,7 @@ def _without_times(text: str) -> str:
 
 
 def test_a_scheduler_that_is_not_there_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    monkeypatch.setattr("softmachine.support.parallel.executors.CONNECTING", 0.5)
+    monkeypatch.setattr("softmachine.support.parallel.executors.CONNECTION_TIMEOUT", 0.5)
     called = cli("check", "parity", "--up-to", "3", "--cluster", "tcp://127.0.0.1:9")
     assert called.status == 2
     assert "no scheduler answers at tcp://127.0.0.1:9" in called.err

@@ -80,5 +80,5 @@ def test_a_worker_of_another_version_says_so() -> None:
 def test_the_command_line_says_the_same_with_processes(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     line = ("slices", "palindrome", "--up-to", "10", "--json")
     alone = cli(*line, "--workers", "1")
-    monkeypatch.setattr("softmachine.support.parallel.executors.ASKED", 0.0)
+    monkeypatch.setattr("softmachine.support.parallel.executors.REQUESTED_PATIENCE", 0.0)
     assert cli(*line, "--workers", "3").out == alone.out

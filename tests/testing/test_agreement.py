@@ -92,7 +92,7 @@ def test_softmax_runs_in_balls_and_hard_attention_in_rationals() -> None:
 
 
 def test_engines_agree_and_a_difference_is_located(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.define_plain)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compile_code", code_cache.define_plain)
     assert_engines_agree(model_of("increment"), ["", "1011"])
     real = sm.api.run
 
@@ -117,7 +117,7 @@ def test_weights_compute_signals_and_a_difference_is_located(monkeypatch: pytest
 def test_a_source_whose_text_loses_something_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     source = load_as("increment", TuringMachine)
     assert_kept_as_text(source)
-    monkeypatch.setattr("softmachine.testing.agreement.source_from", lambda *_: replace(source, name="another"))
+    monkeypatch.setattr("softmachine.testing.agreement.deserialise_source", lambda *_: replace(source, name="another"))
     with pytest.raises(AssertionError, match="comes back"):
         assert_kept_as_text(source)
 

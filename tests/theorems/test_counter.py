@@ -195,7 +195,7 @@ def test_a_counter_below_0_comes_before_a_stuck_end() -> None:
 
 
 def test_a_choice_that_nobody_found_beforehand_is_the_interpreters_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.languages.counter.determinism.PAIR_BUDGET", 0)
+    monkeypatch.setattr("softmachine.languages.counter.determinism.QUERY_BUDGET", 0)
     machine = parse(HEAD + "q: a >= 3 -> q: a -= 1\nq: 2*a = 3*b -> yes\nq: a < 3 and 2*a != 3*b -> no")
     model = sm.compile(machine)
     assert not sm.run(model, "aaa").accepted

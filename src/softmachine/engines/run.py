@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.compiler.model import Model
 from softmachine.engines.engine import AuditResult, EngineRun, RunRequest, find_engine, require_verifiable
-from softmachine.engines.numerics import Arithmetic
-from softmachine.engines.numerics import find_arithmetic as arithmetic_named
+from softmachine.engines.numerics import Arithmetic, find_arithmetic
 from softmachine.engines.result import Run
 from softmachine.support.compare import Comparison, Difference
 from softmachine.support.errors import FixHint, PrecisionError, SoftmachineError, SourceError, UsageError
@@ -132,7 +131,7 @@ class RunSession:
 
     def _create_verifier(self, *, asked: bool) -> Verifier | None:
         """Return the verifier if verification was requested, or the engine uses the given arithmetic and it rounds."""
-        numbers = arithmetic_named(self.requested_arithmetic)
+        numbers = find_arithmetic(self.requested_arithmetic)
         rounds = numbers.is_approximate and numbers.name == self.arithmetic
         if not asked and not (rounds and self.checked):
             return None

@@ -28,11 +28,11 @@ def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The generated code as plain Python: compiling it would dominate a short run."""
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.define_plain)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compile_code", code_cache.define_plain)
     monkeypatch.setattr("softmachine.engines.fast.engine.is_compiled", lambda _: True)
 
 
 @pytest.fixture(autouse=True)
 def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disables the rehearsal in plain Python, so that short runs test machine code."""
-    monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSED", 0)
+    monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSAL_POSITIONS", 0)

@@ -136,7 +136,7 @@ def test_a_long_run_switches_to_the_fast_engine() -> None:
 
 
 def test_float32_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.run.SHORT", 50)
+    monkeypatch.setattr("softmachine.engines.run.MAX_DENSE_TOKENS", 50)
     assert sm.run("busy-beaver-5", max_steps=100, arithmetic="float32").engine == "dense"
     assert sm.run("busy-beaver-5", max_steps=100, arithmetic="float64").engine == "fast"
 

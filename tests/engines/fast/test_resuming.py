@@ -212,7 +212,7 @@ def test_a_run_without_memory_stops_and_is_saved(tmp_path: Path, monkeypatch: py
     free, what = 5000, "the state of its heads"
     model = sm.compile(TO_THE_RIGHT)
     with monkeypatch.context() as patch:
-        patch.setattr("softmachine.support.resources.WORTH_ASKING", 0)
+        patch.setattr("softmachine.support.resources.MIN_CHECKED_BYTES", 0)
         patch.setattr("softmachine.support.resources.free_memory", lambda: free)
         running = RunSession(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=3000)
         with pytest.raises(
@@ -228,7 +228,7 @@ def test_a_checkpoint_is_not_read_without_memory(
     literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made(literal, tmp_path / "run", max_steps=40)
-    monkeypatch.setattr("softmachine.support.resources.WORTH_ASKING", 0)
+    monkeypatch.setattr("softmachine.support.resources.MIN_CHECKED_BYTES", 0)
     monkeypatch.setattr("softmachine.support.resources.free_memory", lambda: 500)
     with pytest.raises(
         TooExpensiveError, match=r"run cannot be read: its arrays would take .*, but only 500 B is free"
@@ -240,9 +240,9 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even `auto` does not let the dense engine read a billion tokens again."""
-    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.horizon", 50)
-    monkeypatch.setattr("softmachine.engines.run.MOST_TAKEN_BACK", 20)
-    monkeypatch.setattr("softmachine.engines.run.SHORT", 0)
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.GeneratedCode.horizon", 50)
+    monkeypatch.setattr("softmachine.engines.run.MAX_FALLBACK_TOKENS", 20)
+    monkeypatch.setattr("softmachine.engines.run.MAX_DENSE_TOKENS", 0)
     with pytest.raises(PrecisionError, match="a context of more than 50 positions exceeds the range") as caught:
         list(RunSession(literal, ""))
     assert "summaries" in str(caught.value.hint)
@@ -250,7 +250,7 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     with pytest.raises(PrecisionError):
         list(running)
     assert len(running.result().tokens) == 50 - len(running.request.prompt.tokens) + 1
-    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.horizon", 1000)
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.GeneratedCode.horizon", 1000)
     assert resumed(literal, tmp_path / "run").result().halted
 
 

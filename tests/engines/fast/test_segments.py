@@ -76,7 +76,7 @@ def test_fast_and_dense_runs_are_the_same(ternary: Model) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_a_run_in_segments_switches_to_the_fast_engine(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.run.SHORT", 50)
+    monkeypatch.setattr("softmachine.engines.run.MAX_DENSE_TOKENS", 50)
     run = sm.run(model, "", max_steps=400)
     assert run.engine == "fast"
     assert list(run.tokens) == list(model.codec.expected("", 400))
@@ -136,7 +136,7 @@ def test_auto_leaves_long_inputs_to_the_fast_engine(monkeypatch: pytest.MonkeyPa
     """The dense engine would compare every position of the input with every other before the first step."""
     model = sm.compile("parity")
     right = sm.run(model, "1" * 30, engine="dense")
-    monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
+    monkeypatch.setattr("softmachine.engines.run.MAX_DENSE_TOKENS", 20)
     monkeypatch.setattr("softmachine.engines.dense.run.decode", None)
     run = sm.run(model, "1" * 30)
     assert (run.engine, list(run.tokens)) == ("fast", list(right.tokens))
@@ -146,7 +146,7 @@ def test_auto_leaves_long_inputs_to_the_fast_engine(monkeypatch: pytest.MonkeyPa
 def test_auto_falls_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a number exceeds the range of the fast engine, the run continues and reports it."""
     model = sm.compile("busy-beaver-4")
-    monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
+    monkeypatch.setattr("softmachine.engines.run.MAX_DENSE_TOKENS", 20)
     right = sm.run(model, "", engine="dense")
     go = FastPass.run_until
 
@@ -166,7 +166,7 @@ def test_auto_falls_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("uncompiled")
 def test_auto_falls_back_in_segments_too(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
+    monkeypatch.setattr("softmachine.engines.run.MAX_DENSE_TOKENS", 20)
     go, calls = FastPass.run_until, []
 
     def stops(run: FastPass, limit: int) -> bool:

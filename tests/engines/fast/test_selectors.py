@@ -105,7 +105,7 @@ def counted_so_far(word: Sequence[str]) -> list[int]:
 
 
 def test_100000_letters_as_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSED", 64)  # compiled once, not twice
+    monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSAL_POSITIONS", 64)  # compiled once, not twice
     word = word_of(5, 100_000)
     engine = FastEngine(weights_of(CAUSAL.double_histogram()))
     assert engine.argmax_outputs([SINK, *word])[1:] == [str(min(x, LARGEST)) for x in counted_so_far(word)]
@@ -182,8 +182,8 @@ def test_assumptions_of_a_plan_are_tried_before_compiling(monkeypatch: pytest.Mo
         compiled.append(text)
         return code_cache.define_plain(text)
 
-    monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSED", 20)
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", instead)
+    monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSAL_POSITIONS", 20)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compile_code", instead)
     number = CAUSAL.double_histogram()
     transformer = weights_of(number)
     for length, versions in ((19, 0), (70, 1)):

@@ -24,8 +24,8 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of few tokens."""
     monkeypatch.setattr(module, "MAX_WINDOW_BYTES", 2 * PAGE_SIZE)
     monkeypatch.setattr(module, "BLOCK", 3 * PAGE_SIZE)
-    monkeypatch.setattr("softmachine.support.token_array.BLOCK", PAGE_SIZE)
-    monkeypatch.setattr("softmachine.engines.fast.engine.CHUNK", 5000)
+    monkeypatch.setattr("softmachine.support.token_array.BLOCK_SIZE", PAGE_SIZE)
+    monkeypatch.setattr("softmachine.engines.fast.engine.CHUNK_POSITIONS", 5000)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -98,7 +98,7 @@ def test_a_run_error_names_step_and_counters(
 
 @pytest.mark.parametrize("plain_steps", [0, 10_000])
 def test_an_undetected_overlap_is_an_error_at_run_time(monkeypatch: pytest.MonkeyPatch, plain_steps: int) -> None:
-    monkeypatch.setattr("softmachine.languages.counter.determinism.PAIR_BUDGET", 0)
+    monkeypatch.setattr("softmachine.languages.counter.determinism.QUERY_BUDGET", 0)
     monkeypatch.setattr(interpreter, "INTERPRETED_STEPS", plain_steps)
     machine = parse(HEAD + "q: a >= 3 -> q: a -= 1\nq: 2*a = 3*b -> yes\nq: a < 3 and 2*a != 3*b -> no")
     assert not machine.determinism.is_proven

@@ -113,7 +113,7 @@ def test_a_machine_that_is_too_hard_to_decide_is_left_to_the_interpreter(monkeyp
     # Intervals of single counters do not separate these tests.
     lines = "\n".join(f"q: 20*a + {number} = 20*b + x and x = 0 -> q: b += 1" for number in range(1, 20))
     assert parse(HEAD + lines).determinism.is_proven
-    monkeypatch.setattr("softmachine.languages.counter.determinism.BUDGET", 1000)
+    monkeypatch.setattr("softmachine.languages.counter.determinism.MACHINE_BUDGET", 1000)
     assert not parse(HEAD + lines).determinism.is_proven
 
 

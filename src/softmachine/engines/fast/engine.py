@@ -54,7 +54,7 @@ class FastEngine:
             models are interpreted.
 
     Raises:
-        Declined: If some head or number is not supported; the message names it.
+        UnsupportedModel: If some head or number is not supported; the message names it.
     """
 
     def __init__(self, transformer: Transformer, *, plain: bool = False, tables: bool | None = None) -> None:

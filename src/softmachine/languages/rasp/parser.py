@@ -67,7 +67,7 @@ class FileLoader:
         """Parse a file into statements.
 
         Raises:
-            Mistake: If the file does not exist, or cannot be read or parsed.
+            SyntaxDiagnostic: If the file does not exist, or cannot be read or parsed.
         """
         self._count += 1
         if self._count > MAX_FILES:

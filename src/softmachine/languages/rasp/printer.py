@@ -74,7 +74,7 @@ def read_headers(lines: Sequence[str]) -> Headers:
     """Parse the headers of a text: the comments before the first statement.
 
     Raises:
-        Mistake: If a header occurs twice.
+        SyntaxDiagnostic: If a header occurs twice.
     """
     found: dict[str, Header] = {}
     for number, line in enumerate(lines, start=1):

@@ -182,7 +182,7 @@ def parse_quoted(text: str, line: int, column: int) -> str:
     """The symbol inside quotes.
 
     Raises:
-        Mistake: If a quote is missing, the symbol is empty, or an escape is unknown.
+        SyntaxDiagnostic: If a quote is missing, the symbol is empty, or an escape is unknown.
     """
     if text[0] != text[-1] or len(text) < 2:
         raise SyntaxDiagnostic(UNTERMINATED_QUOTE, line, column, SYMBOL_HINT)

@@ -23,8 +23,14 @@ from softmachine.engines.inputs.row import MAX_SHORT_TRACE, Labeller
 from softmachine.languages.formats import deserialise_source, serialise_source
 from softmachine.languages.source import Source
 from softmachine.studies.datasets import Constraints, Dataset, DatasetRow, Split
-from softmachine.studies.learn.config import ModelConfig, Schedule, TrainingConfig, TrainingTask
-from softmachine.studies.learn.model import parse_encoding, significant_bits
+from softmachine.studies.learn.config import (
+    ModelConfig,
+    Schedule,
+    TrainingConfig,
+    TrainingTask,
+    parse_encoding,
+    significant_bits,
+)
 from softmachine.support.errors import ConstructionError, FixHint, UsageError
 from softmachine.support.stored_names import present_theorem
 from softmachine.theorems import find_theorem
