@@ -76,7 +76,7 @@ class Certificate(ErrorBudget):
     promises: PromiseTest | None = None
 
     @property
-    def soften(self) -> Transformer:
+    def soft_transformer(self) -> Transformer:
         """The softmax transformer that the certificate is about.
 
         Raises:

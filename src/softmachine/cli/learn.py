@@ -268,9 +268,9 @@ def _measure_compiled(
     from softmachine.studies.learn.runs import load_decoder
 
     task = setting.task
-    with spinner("compiling", output) as tell:
+    with spinner("compiling", output) as progress:
         model = api.compile(item, task.theorem, context=task.context)
-        tell("running the compiled model on the same words")
+        progress("running the compiled model on the same words")
         found = evaluate_baseline(
             model, load_corpus(task), load_decoder(setting, folder) if probes and folder else None
         )

@@ -150,7 +150,7 @@ def _soften(model: Model, length: int, form: ExportFormat, progress: ProgressCal
         if "soft" not in model.theorem.attentions:
             raise
         return replace(model, weights=compile_program(model.theorem.signals(model.codec, "soft")))
-    return replace(model, weights=proof.soften, certificate=proof)
+    return replace(model, weights=proof.soft_transformer, certificate=proof)
 
 
 def _choose_inputs(model: Model, length: int) -> Iterator[Word]:

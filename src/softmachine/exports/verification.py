@@ -340,8 +340,8 @@ def verify_checkpoint(
     small = lowered.embedding.size < MAX_WORKER_EMBEDDING
     verifier = CheckpointVerifier(checkpoint.load(), lowered, prompt_format, checkpoint.dtype, generating=generating)
     with torch_threads(1 if small else None):
-        crew = current_executor() if small else None
-        return verifier.verify(gain, progress, crew, partial(_worker_task, verifier, checkpoint))
+        factory = current_executor() if small else None
+        return verifier.verify(gain, progress, factory, partial(_worker_task, verifier, checkpoint))
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def _compile_cached(recipe: Recipe) -> Model:
     if recipe.certified is None:
         return model
     proof = certify_theorem_program(model, *recipe.certified)
-    return replace(model, weights=proof.soften, certificate=proof)
+    return replace(model, weights=proof.soft_transformer, certificate=proof)
 
 
 @dataclass(frozen=True)
@@ -159,10 +159,10 @@ class CheckJob:
 
 def make_check_worker(model: Model, options: CheckOptions) -> RangeFunction:
     """Return a function that checks a part of the words in this process; the weights are prepared once."""
-    sweep, engine = options.select_inputs(model), DenseEngine(model.weights, options.arithmetic)
+    inputs, engine = options.select_inputs(model), DenseEngine(model.weights, options.arithmetic)
 
     def work(start: int, stop: int) -> Json:
-        report = _check_part(sweep, engine, options, start, stop)
+        report = _check_part(inputs, engine, options, start, stop)
         return {
             "inputs": report.inputs,
             "tokens": report.tokens,
@@ -172,19 +172,19 @@ def make_check_worker(model: Model, options: CheckOptions) -> RangeFunction:
     return work
 
 
-def _check_part(sweep: InputSelection, engine: DenseEngine, options: CheckOptions, start: int, stop: int) -> Report:
+def _check_part(inputs: InputSelection, engine: DenseEngine, options: CheckOptions, start: int, stop: int) -> Report:
     """Check a part of the words; with ``stop_at_first``, up to the first disagreement."""
 
     def checked(count: int) -> Report:
-        words = islice(sweep.slice(start, stop), count)
-        return check.check_inputs(sweep.model, words, arithmetic=engine, max_steps=options.max_steps)
+        words = islice(inputs.slice(start, stop), count)
+        return check.check_inputs(inputs.model, words, arithmetic=engine, max_steps=options.max_steps)
 
     report = checked(stop - start)
     if report.holds or not options.stop_at_first:
         return report
     # The words before it agree, so the counts do not depend on how the words are divided into parts.
     wrong = report.disagreements[0].word
-    return checked(next(k for k, word in enumerate(sweep.slice(start, stop), 1) if word == wrong))
+    return checked(next(k for k, word in enumerate(inputs.slice(start, stop), 1) if word == wrong))
 
 
 @lru_cache(maxsize=2)
@@ -221,8 +221,8 @@ class CheckRun:
         journal: Path | None = None,
         progress: ProgressCallback = ignore_progress,
     ) -> None:
-        self.model, self.options, self.crew, self.tell = model, options, factory, progress
-        self.sweep = options.select_inputs(model)
+        self.model, self.options, self.factory, self.progress = model, options, factory, progress
+        self.inputs = options.select_inputs(model)
         self.journal = journal
         self.report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
 
@@ -239,7 +239,7 @@ class CheckRun:
     def _check_promises(self) -> None:
         """Test the promises of a plug-in, which certificates depend on."""
         try:
-            tested = check_plugin_promises(self.model, self.sweep.max_length)
+            tested = check_plugin_promises(self.model, self.inputs.max_length)
         except BrokenPromiseError as error:
             self.report = replace(self.report, broken_promise=error.message)
         else:
@@ -247,17 +247,17 @@ class CheckRun:
             self.report = replace(self.report, notes=notes)
 
     def _parts(self, journal: Journal | None) -> Generator[PartResult, None, None]:
-        hands, known = self.crew.worker_count if self.crew else 1, journal.finished_count if journal else 0
-        foresight = self.sweep.forecast_cost(self.options.arithmetic, self.options.max_steps, hands, known)
+        workers, known = self.factory.worker_count if self.factory else 1, journal.finished_count if journal else 0
+        forecast = self.inputs.forecast_cost(self.options.arithmetic, self.options.max_steps, workers, known)
         here = make_check_worker(self.model, self.options)
         return map_range(
             here,
-            self.sweep.total,
+            self.inputs.total,
             remote_work=self._make_remote_work,
-            factory=self.crew,
+            factory=self.factory,
             journal=journal,
-            check=foresight.check,
-            progress=self.tell,
+            check=forecast.check,
+            progress=self.progress,
         )
 
     def _make_remote_work(self) -> RangeFunction | None:

@@ -237,9 +237,9 @@ def with_cost_forecast(items: Iterable[Item], total: float, work: str, hint: str
     Raises:
         TooExpensiveError: Soon after the start, if it takes too long and is not allowed.
     """
-    foresight = CostForecast(total, work, hint=hint)
+    forecast = CostForecast(total, work, hint=hint)
     for done, item in enumerate(items):
-        foresight.check(done)
+        forecast.check(done)
         yield item
 
 

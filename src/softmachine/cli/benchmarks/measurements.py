@@ -91,7 +91,7 @@ DENSE_STEPS, STOCK_POSITIONS = 500, 256
 def measure_decoding() -> Iterator[Result]:
     """Measure the tokens per second of the fast engine, with one token per step."""
     notes = () if find_compiler() else ("no C compiler was found, so the C loop was not measured",)
-    stock, missing = _measure_generate("busy-beaver-5")
+    stock, missing = _measure_transformers_generate("busy-beaver-5")
     for name, source in DECODED_MACHINES.items():
         machine = api.load(source)
         assert isinstance(machine, TuringMachine)
@@ -140,7 +140,7 @@ def _measure_dense(model: Model) -> float:
     return DENSE_STEPS / (time.process_time() - began)
 
 
-def _measure_generate(source: str) -> tuple[float | None, tuple[str, ...]]:
+def _measure_transformers_generate(source: str) -> tuple[float | None, tuple[str, ...]]:
     """Measure the tokens per second of ``generate()`` on an export; without torch, return a note."""
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         return None, ("torch is not installed, so generate() was not measured",)

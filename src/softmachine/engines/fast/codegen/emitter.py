@@ -127,7 +127,8 @@ def emit(
         record: Atoms whose numerator and denominator are recorded at every position, for audits.
 
     Raises:
-        UnsupportedModel: If a head or a number is not supported, or a softmax is not proved to decide as hard attention does.
+        UnsupportedModel: If a head or a number is not supported, or a softmax is not proved to decide as hard
+            attention does.
         CodeTooLarge: If the code would take too long to compile.
     """
     planner, proof = _make_plans(flow, frozenset(general_heads), frozenset(fractional_heads))
