@@ -25,7 +25,7 @@ def complete_zoo_name(incomplete: str) -> Iterator[str]:
 
 def complete_theorem_name(incomplete: str) -> Iterator[str]:
     """Complete names of bundled theorems; those of plug-ins would have to be imported."""
-    texts = (path.read_text(encoding="utf-8") for path in sorted(_PACKAGE.glob("theorems/*/theorem.py")))
+    texts = (path.read_text(encoding="utf-8") for path in sorted(_PACKAGE.glob("theorems/**/*.py")))
     listed = (text.partition("\nTHEOREMS = (")[2] for text in texts)
     return with_prefix((name for text in listed for name in _FIRST.findall(text)), incomplete)
 

@@ -88,7 +88,7 @@ class DenseEngine:
     @property
     def has_draft_weights(self) -> bool:
         """Whether the draft model has been built."""
-        return "plain" in vars(self)
+        return "draft_weights" in vars(self)
 
     def embed_positions(self, positions: range, length: int | None) -> Tensor:
         """Return the position embedding at some positions of an input of length n."""
