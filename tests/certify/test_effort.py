@@ -88,7 +88,7 @@ def test_estimates_are_honest(monkeypatch: pytest.MonkeyPatch) -> None:
     def heard(estimate: Estimate, hint: str | None = None) -> None:
         said.append(estimate.seconds)
 
-    monkeypatch.setattr(certificates, "allow", heard)
+    monkeypatch.setattr(certificates, "require_affordable", heard)
     ratios = []
     for length in range(
         certificates.MAX_UNTIMED_LENGTH, certificates.MAX_UNTIMED_LENGTH + 4

@@ -45,7 +45,7 @@ def test_several_verify_what_one_does(source: str, tmp_path: Path) -> None:
 
 
 def test_the_first_failure_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "dialogue_of", lambda *given: wrong(build_prompt_format(*given)))
+    monkeypatch.setattr(exporting, "build_prompt_format", lambda *given: wrong(build_prompt_format(*given)))
     monkeypatch.setattr(verification, "MAX_GENERATED_TOKENS", 0)
     output = set()
     helping = Threads(1, losing=0.2)

@@ -189,7 +189,7 @@ def test_a_saved_model_travels_as_text_and_an_edited_one_stays(
     cli("compile", "parity", "-o", tmp_path / "model")
     crew = Threads(2)
     monkeypatch.setattr("softmachine.support.parallel.select_executor", lambda *_: crew)
-    monkeypatch.setattr(in_parts, "Processes", Threads)
+    monkeypatch.setattr(in_parts, "ProcessPoolFactory", Threads)
     line = ("check", tmp_path / "model", "--up-to", "4", "--json")
     called = cli(*line)
     assert (called.status, called.err, called.json["inputs"]) == (0, "", 31)

@@ -92,7 +92,7 @@ def test_other_weights_stay_in_their_process_and_that_is_told(monkeypatch: pytes
     crew = Threads(2)
     with pytest.raises(WorkerMismatchError):
         list(map_range(squares, 50, remote_work=lambda: differs, factory=crew))
-    monkeypatch.setattr(in_parts, "Processes", Threads)
+    monkeypatch.setattr(in_parts, "ProcessPoolFactory", Threads)
     found = list(map_range(squares, 50, remote_work=lambda: differs, factory=crew, progress=told.append))
     assert joined(found) == [k * k for k in range(50)]
     assert told == ["continuing in one process: a worker has other weights"]

@@ -1,4 +1,4 @@
-"""Hard to soft: the softmax transformer that decides as the hard one does, and the certificate that it does.
+"""Certificate that a softmax transformer decides as the one with hard attention does, for inputs up to a length.
 
 Tables of certificates can be written as CSV for spreadsheets and as LaTeX for papers.
 """

@@ -1,4 +1,4 @@
-"""Sound bounds from weights alone: every number of the residual stream is a multiple of 1/D, for a D that is followed.
+"""Denominators of the residual stream: every number is a multiple of 1/D, which bounds gaps from weights alone.
 
 Tokens and position features have denominators; affine maps multiply them, ReLU keeps them, a mean over m keys
 multiplies them by m. So two scores that differ do so by at least 1/D, and so do two logits. That bounds the gap γ(n) of

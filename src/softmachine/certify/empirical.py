@@ -1,4 +1,4 @@
-"""Up to which length a float format runs a softmax model rightly, as measured on random inputs.
+"""Empirical precision: the length up to which a float format runs a softmax model correctly, on random inputs.
 
 Two lengths are measured: where the answers of the plain format, as any software would compute them, become wrong; and
 where its error bounds no longer prove them correct, which is earlier.

@@ -1,4 +1,4 @@
-"""Hard to soft from weights alone: any transformer with hard attention, built by hand or loaded (Theorem 26).
+"""Certificate from weights alone, for any transformer with hard attention, built by hand or loaded (Theorem 26).
 
 The gap γ(n) and the margin of the logits come from running every input up to the length, if they are few
 (:mod:`.exhaustive`); else from denominators (:mod:`.denominators`), where the weights allow it. Leftmost- and

@@ -1,4 +1,4 @@
-"""The error budget: how far softmax can move any number from what hard attention gives, for every input up to a length.
+"""Error bounds of softmax: how far any number is from its value under hard attention, for every input up to a length.
 
 Follows the signals from the tokens to the logits. A head whose scores have a gap spreads a little weight on wrong keys
 (Lemmas 6, 7 and 33); one that takes a mean of tied keys whose scores have errors also weighs these unevenly (the tie

@@ -1,4 +1,4 @@
-"""Unique-hard attention without ties: a term of the scores that breaks them.
+"""Tie breaking in unique-hard attention: a term of the scores that makes the best key the only one.
 
 Lemma 8 and section 4.3 of "Simulating Hard Attention Using Soft Attention". A leftmost- or rightmost-hard head takes
 one of several best keys, which softmax cannot: equal scores get equal weights. So the score gets a term that grows, or

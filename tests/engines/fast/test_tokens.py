@@ -23,7 +23,7 @@ PLAIN = token_at.py_func  # type: ignore[attr-defined]
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of few tokens."""
     monkeypatch.setattr(module, "MAX_WINDOW_BYTES", 2 * PAGE_SIZE)
-    monkeypatch.setattr(module, "BLOCK", 3 * PAGE_SIZE)
+    monkeypatch.setattr(module, "BLOCK_SIZE", 3 * PAGE_SIZE)
     monkeypatch.setattr("softmachine.support.token_array.BLOCK_SIZE", PAGE_SIZE)
     monkeypatch.setattr("softmachine.engines.fast.engine.CHUNK_POSITIONS", 5000)
 
