@@ -209,8 +209,8 @@ class RuleFamily:
             return {}
         if self.source.has_threshold_gates:
             return {
-                "weights": reduction_printer.print_counting_weights,
-                "features": reduction_printer.print_counting_features,
+                "weights": reduction_printer.print_threshold_weights,
+                "features": reduction_printer.print_threshold_features,
             }
         return {"weights": reduction_printer.print_weights, "features": reduction_printer.print_features}
 
