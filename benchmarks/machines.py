@@ -96,9 +96,9 @@ def measured(name: str) -> dict[str, float]:
     for _ in range(ROUNDS):
         run = engine.start(prompt, codec.is_stop_token)
         work: dict[str, Callable[[], object]] = {
-            "reading": lambda run=run: run.go(len(prompt)),  # type: ignore[misc]
-            "first": lambda run=run: run.go(len(prompt) + FIRST),  # type: ignore[misc]
-            "others": lambda run=run: run.go(len(prompt) + most),  # type: ignore[misc]
+            "reading": lambda run=run: run.run_until(len(prompt)),  # type: ignore[misc]
+            "first": lambda run=run: run.run_until(len(prompt) + FIRST),  # type: ignore[misc]
+            "others": lambda run=run: run.run_until(len(prompt) + most),  # type: ignore[misc]
             "short": lambda: execute(machine, word, max_steps=BEGINNING),
             "long": lambda: execute(machine, word, max_steps=STEPS),
         }

@@ -81,13 +81,13 @@ def saved(model: Any, folder: Path) -> Path:
 def sequences(model: Any) -> Iterator[tuple[tuple[str, ...], int | None]]:
     """Short sequences of tokens, of some words, with the length n that the model is told."""
     codec = model.codec
-    lengths = (codec.input_length,) if codec.input_length is not None else (model.length, 2, 3, 1, 0)
+    lengths = (codec.input_length,) if codec.input_length is not None else (model.context, 2, 3, 1, 0)
     words = chain.from_iterable(
         islice(codec.words(length), 1, 2) for length in lengths if length is not None and length < 12
     )
     for word in islice(chain(words, codec.words(lengths[-1])), WORDS):
         prompt = codec.prompt(word)
-        run = islice(codec.expected(word, STEPS), STEPS) if codec.goes_on else ()
+        run = islice(codec.expected(word, STEPS), STEPS) if codec.is_autoregressive else ()
         yield (
             (*prompt.tokens, *(token for token in run if token in model.weights.vocabulary))[:POSITIONS],
             prompt.length,

@@ -47,7 +47,7 @@ def test_a_mean_over_few_of_many_keys_is_within_its_bound(name: str, seed: int) 
 
     visible = np.ones((QUERIES, KEYS), dtype=bool)
     scales = numbers.convert_scales([scale] * QUERIES, feature=False)
-    shares = numbers._shares(batch(queries), batch(keys), None, visible, scales)  # type: ignore[attr-defined]
+    shares = numbers._softmax_weights(batch(queries), batch(keys), None, visible, scales)  # type: ignore[attr-defined]
     assert shares.near is not None
     assert len(shares.near.keys) < KEYS / 2
     found = numbers.softmax_attention(batch(queries), batch(keys), None, visible, scales)(batch(values))
@@ -67,6 +67,6 @@ def test_warm_softmax_and_numbers_that_are_hardly_known_take_all_keys() -> None:
     vague = Tensor(key.value, np.full(key.shape, 0.02))
 
     def few(keys: Tensor, scale: Tensor) -> bool:
-        return numbers._shares(query, keys, None, visible, scale).near is not None  # type: ignore[attr-defined]
+        return numbers._softmax_weights(query, keys, None, visible, scale).near is not None  # type: ignore[attr-defined]
 
     assert [few(key, warm), few(key, sharp), few(vague, sharp)] == [False, True, False]

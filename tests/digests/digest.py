@@ -97,7 +97,7 @@ def _head(head: Any) -> Iterator[str]:
     yield from _affine("value", head.value)
     yield from _matrix("output", head.output)
     yield f"mask {MASKS[str(head.mask)]}"
-    yield f"kind {KINDS[str(head.weighting.choice)]} scale {_number(head.weighting.scale)}"
+    yield f"kind {KINDS[str(head.weighting.kind)]} scale {_number(head.weighting.scale)}"
     yield f"bias {'none' if head.bias is None else _grid(head.bias)}"
 
 

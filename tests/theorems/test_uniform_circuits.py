@@ -38,7 +38,7 @@ def test_words_are_recognised_in_constant_precision(length: int, attention: str,
 @pytest.mark.parametrize("length", [1, 3, 4])
 def test_words_are_recognised_in_constant_width(length: int, attention: str) -> None:
     model = model_of(parse(COUNTED), "uniform-circuits-threshold", attention, length)
-    bits = 2 * pointer_width(model.codec.positions_needed) + 1  # type: ignore[attr-defined]
+    bits = 2 * pointer_width(model.codec.total_positions) + 1  # type: ignore[attr-defined]
     for arithmetic in ("float64", f"fixed:{bits}"):
         assert api.check(model, up_to=length, arithmetic=arithmetic).holds
 

@@ -7,7 +7,8 @@ adds these optional keys:
   accept(ed) or reject(ed).
 - ``alphabet``: the input alphabet. Default: every symbol but the blank.
 - ``symbols``: the list of all symbols. Default: those that occur.
-- ``tape``: ``two-way``, ``stay`` or ``error``, see `softmachine.languages.turing.machine.Tape`. Default: two-way.
+- ``tape``: ``two-way``, ``stay`` or ``error``, see `softmachine.languages.turing.machine.TapeConvention`. Default:
+  two-way.
 - ``name``: the name of the machine.
 
 A head that does not move is ``N``, as on the site, or ``S``. Symbols may have more than one character; an ``input`` is

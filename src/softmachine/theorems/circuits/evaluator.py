@@ -284,7 +284,7 @@ def _evaluate_once(
 
 
 ADDRESS_BITS = define("p", largest(2, ceil_log2(parameter("T", "tokens", lambda codec: codec.length))))
-DEPTH = parameter("L", "depth of the circuit", lambda codec: codec.written.depth)
+DEPTH = parameter("L", "depth of the circuit", lambda codec: codec.computed_circuit.depth)
 
 
 def cost(address: Expression, iterations: Expression) -> Cost:
@@ -306,7 +306,7 @@ THEOREMS = (
         Circuit,
         ("hard", "soft"),
         codec=EvaluatorCodec,
-        signals=lambda codec, attention: signals(codec.length, codec.written.depth, soft=attention == "soft"),
+        signals=lambda codec, attention: signals(codec.length, codec.computed_circuit.depth, soft=attention == "soft"),
         steps=(
             "In p iterations every bit of a number copies the prefix from its predecessor, and appends itself.",
             "Every argument fetches its two numbers from fixed distances ahead, and every gate its own.",

@@ -207,7 +207,7 @@ THEOREMS = (
         Circuit,
         ("hard", "soft"),
         codec=ThresholdEvaluatorCodec,
-        signals=lambda codec, attention: signals(codec.length, codec.written.depth, soft=attention == "soft"),
+        signals=lambda codec, attention: signals(codec.length, codec.computed_circuit.depth, soft=attention == "soft"),
         steps=(
             "In p iterations every bit of a number doubles the value of its predecessor, and adds itself.",
             "Every argument fetches its two numbers from fixed distances ahead, every gate its own and its threshold.",

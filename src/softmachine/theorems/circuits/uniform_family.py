@@ -220,7 +220,7 @@ TOUR = (_REDUCTION_STEP, _NUMBERS_STEP, _WIRES_STEP, _ITERATION_STEP)
 
 def _evaluator_cost(cost: Callable[[Expression, Expression], Cost]) -> Cost:
     """Return the cost of an evaluator of T tokens with ⌈log₂ T⌉^d iterations."""
-    tokens = parameter("T", "positions (polynomial in n)", lambda codec: codec.positions_needed)
+    tokens = parameter("T", "positions (polynomial in n)", lambda codec: codec.total_positions)
     address = define("p", largest(2, ceil_log2(tokens)))
     found = cost(address, address ** parameter("d", "exponent of the family", lambda codec: codec.source.exponent))
     return replace(found, exact={"positions": tokens})

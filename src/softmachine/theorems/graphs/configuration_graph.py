@@ -75,7 +75,7 @@ class Configurations:
         return self.machine.name
 
     @property
-    def cell_symbols(self) -> tuple[str, ...]:
+    def symbols(self) -> tuple[str, ...]:
         """The symbols of cells, including the blank because words may be shorter than n."""
         return (*self.machine.alphabet, self.machine.blank)
 
@@ -103,7 +103,7 @@ class Configurations:
 
     def possible_symbols(self, cell: int) -> tuple[str, ...]:
         """Return the possible symbols of a cell."""
-        return self.cell_symbols if 0 <= cell < self.length else (self.machine.blank,)
+        return self.symbols if 0 <= cell < self.length else (self.machine.blank,)
 
     def successor(self, configuration: Configuration, symbol: str) -> Configuration | None:
         """Return the successor of a configuration on a symbol, or None; final states are normalised to cell 0."""

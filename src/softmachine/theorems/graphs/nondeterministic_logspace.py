@@ -235,7 +235,7 @@ TOUR = (
 )
 
 
-_WORK_CELLS = parameter("s", "work cells", lambda codec: codec.source.space(codec.length))
+_WORK_CELLS = parameter("s", "work cells", lambda codec: codec.source.work_cells(codec.length))
 _WORK_SYMBOLS = parameter("|Γ|", "work symbols", lambda codec: len(codec.source.symbols))
 _OTHER_STATES = parameter(
     "|Q|", "states that do not accept", lambda codec: len({*codec.source.states} - {*codec.source.accept})
