@@ -84,7 +84,7 @@ class MachineCodecMixin:
         return tuple(dict.fromkeys(list_actions(self.machine.rules, self.machine.tape)))
 
     @property
-    def lines(self) -> Sequence[str]:
+    def source_lines(self) -> Sequence[str]:
         """The rules."""
         return tuple(map(str, self.machine.rules))
 
