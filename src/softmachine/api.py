@@ -187,7 +187,7 @@ def soften(
             return soften_weights(model, length, sharpness)
         hard = model if isinstance(model, Model) else compile(model, attention="hard", length=length)
         proof = certify_model(hard, length, sharpness)
-    return replace(hard, weights=proof.soften, certificate=proof), proof
+    return replace(hard, weights=proof.soft_transformer, certificate=proof), proof
 
 
 @overload
@@ -361,8 +361,8 @@ def check(
         other = find_theorem(source, compiled.theorem.name)
         compiled = replace(compiled, codec=other.build_codec(source, compiled.context), theorem=other)
     with allow_expensive(yes):
-        crew = select_executor(None if cluster is not None and workers == 1 else workers, cluster)
-        checking = CheckRun(compiled, wanted, factory=crew, journal=None if journal is None else Path(journal))
+        factory = select_executor(None if cluster is not None and workers == 1 else workers, cluster)
+        checking = CheckRun(compiled, wanted, factory=factory, journal=None if journal is None else Path(journal))
         for _ in checking:
             pass
         return checking.report
@@ -389,7 +389,7 @@ def compile_for_check(
     ):
         return compile(item, theorem, attention=attention, context=context)
     hard = compile(item, theorem, attention="hard")
-    sweep = wanted.make_sweep(hard)
+    sweep = wanted.select_inputs(hard)
     if isinstance(hard.codec, DecoderCodec):
         if sweep.total > MAX_RUNS_MEASURED:
             raise UsageError(
@@ -628,12 +628,12 @@ def require_page_file(file: Path) -> None:
 
 
 @validate_arguments
-def gallery(folder: str | Path, *, tell: ProgressCallback = ignore_progress) -> list[Path]:
+def gallery(folder: str | Path, *, progress: ProgressCallback = ignore_progress) -> list[Path]:
     """Writes pages of selected runs of the zoo, and an index.
 
     Args:
         folder: A new folder.
-        tell: Progress callback; called with a short description of each stage.
+        progress: Progress callback; called with a short description of each stage.
 
     Returns:
         The pages written, without the index.
@@ -644,7 +644,7 @@ def gallery(folder: str | Path, *, tell: ProgressCallback = ignore_progress) -> 
     folder, pages, shown = Path(folder), {}, []
     require_creatable(folder)
     for item in GALLERY_ITEMS:
-        tell(f"writing the page of {item.title}")
+        progress(f"writing the page of {item.title}")
         found = run(item.source, item.input, theorem=item.theorem, attention=item.attention)
         pages[item.file] = render_html(found, item.command)
         shown.append((item, found.model.source.language, found.verdict or "not halted"))

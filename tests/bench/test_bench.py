@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 
 from softmachine.cli import benchmarks as bench
 from softmachine.cli.bench import NAMES
-from softmachine.cli.benchmarks import c_loop
+from softmachine.cli.benchmarks import c_loop, measurements
 from softmachine.cli.benchmarks.result import Result, format_number, format_ratio, format_results
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import SoftmachineError
@@ -20,15 +18,14 @@ from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Benchmarks that take no time, and mean nothing."""
     for name, value in (
-        ("decoding.STEPS", 40_000),
-        ("decoding.WARM_UP_STEPS", 30_000),
-        ("decoding.MACHINES", {"bouncer": "1RB1LA_1LA1RB"}),
-        ("decoding.DENSE_STEPS", 5),
-        ("decoding._generated", lambda _: (None, ("there is no torch",))),
-        ("checking.WORDS", 16),
+        ("DECODED_STEPS", 40_000),
+        ("WARM_UP_STEPS", 30_000),
+        ("DECODED_MACHINES", {"bouncer": "1RB1LA_1LA1RB"}),
+        ("DENSE_STEPS", 5),
+        ("_measure_transformers_generate", lambda _: (None, ("there is no torch",))),
+        ("CHECKED_WORDS", 16),
     ):
-        module, attribute = name.split(".")
-        monkeypatch.setattr(import_module(f"softmachine.cli.benchmarks.{module}"), attribute, value)
+        monkeypatch.setattr(measurements, name, value)
 
 
 def test_results_have_ratios_that_are_numbers(cli: Cli) -> None:  # noqa: F811

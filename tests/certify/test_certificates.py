@@ -75,7 +75,7 @@ def certified_formula_is_right(seed: int, depth: int, exhaustive: int, longest: 
     program = hard(formula, vision)
     certificate = certify(program, length)
     assert certificate.holds
-    engine, errors = DenseEngine(certificate.soften), HeadErrors(program, certificate)
+    engine, errors = DenseEngine(certificate.soft_transformer), HeadErrors(program, certificate)
     known = vision is Masking.ENCODER
     for n in (*range(1, exhaustive + 1), length):
         words = [*product("ab", repeat=n)] if n <= exhaustive else [tuple(chooser.choices("ab", k=n))]
@@ -91,7 +91,7 @@ class HeadErrors:
     """How far each coordinate that a head writes is from what hard attention writes, against what the budget allows."""
 
     def __init__(self, program: Program, certificate: Certificate) -> None:
-        hard, soft = compile_program(program), certificate.soften
+        hard, soft = compile_program(program), certificate.soft_transformer
         assert hard.coordinates == soft.coordinates
         rows = {row.head: row.error_out for row in certificate.rows}
         self.places = [place for place, name in enumerate(hard.coordinates) if name in rows]
@@ -257,7 +257,7 @@ def test_a_head_that_only_a_relation_scores_gets_the_scale_of_the_certificate() 
     last = attend("last", value=bit, bias=Nearness(), gap=1, single_key=True)
     program = recogniser("last", (START_TOKEN, "a", "b"), named("seen", last))
     certificate = certify(program, 5)
-    (head,) = certificate.soften.heads
+    (head,) = certificate.soft_transformer.heads
     assert certificate.holds
     assert head.weighting == softmax_weighting(certificate.sharpness)
 

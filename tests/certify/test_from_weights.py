@@ -165,7 +165,7 @@ def test_a_transformer_that_was_built_by_hand(weighting: Weighting) -> None:
     assert (few.inputs, few.gap, few.margin) == (363, Fraction(1, 10), Fraction(1, 3))
     assert few.largest_activation == 1
     assert (many.inputs, many.gap, many.holds) == (None, Fraction(1, 122), True)
-    assert many.sharpness >= many.theorem.sharpness > few.sharpness
+    assert many.sharpness >= many.sharpness_bound.sharpness > few.sharpness
     soft, _ = sm.soften(hard, length=60)
     word = random.Random(2).choices("abccc", k=61)
     assert decides_alike(soft, hard, word)
@@ -187,8 +187,8 @@ def test_a_temperature_that_is_too_high_is_not_certified() -> None:
 def test_theorem_26_stands_beside_and_asks_for_more() -> None:
     for length in (1, 2, 3, 4):
         found = certify_weights(picking(LEFTMOST_HARD, layers=2), length)
-        assert found.theorem.sharpness > found.sharpness
-        assert f"Theorem 26 asks for scale {found.theorem.sharpness:.1f}" in str(found)
+        assert found.sharpness_bound.sharpness > found.sharpness
+        assert f"Theorem 26 asks for scale {found.sharpness_bound.sharpness:.1f}" in str(found)
 
 
 @pytest.mark.parametrize("length", range(1, 8))
@@ -197,13 +197,13 @@ def test_the_temperature_falls_as_theorem_26_says(length: int) -> None:
     hard = picking(RIGHTMOST_HARD)
     long = certify_weights(hard, 50 * length)
     assert long.gap == Fraction(1, 2 * (50 * length + 1))
-    shorter = certify_weights(hard, 50).theorem.sharpness
-    assert long.theorem.sharpness <= shorter + 6 * (length - 1) ** 0.5
+    shorter = certify_weights(hard, 50).sharpness_bound.sharpness
+    assert long.sharpness_bound.sharpness <= shorter + 6 * (length - 1) ** 0.5
 
 
 def test_ties_of_scores_with_errors_are_refused_by_name() -> None:
     hard = picking(AVERAGE_HARD, layers=2)
-    assert certify_weights(picking(AVERAGE_HARD), 3).rows[0].kind == "ties, no errors"
+    assert certify_weights(picking(AVERAGE_HARD), 3).heads[0].kind == "ties, no errors"
     with pytest.raises(ConstructionError, match="head 'pick 1' is neither uniform nor tieless"):
         certify_weights(hard, 3)
     with pytest.raises(ConstructionError, match="head 'pick 1' is average-hard, and scores that it reads with errors"):
@@ -253,7 +253,7 @@ def test_models_with_a_source_are_run_on_what_their_codec_says(source: str) -> N
     certificate = certify_weights(model.weights, 4, inputs=prompts_by_length(model))
     assert certificate.holds
     assert certificate.inputs is not None
-    assert {row.kind for row in certificate.rows} <= {"uniform", "tieless", "ties, no errors"}
+    assert {row.kind for row in certificate.heads} <= {"uniform", "tieless", "ties, no errors"}
 
 
 def test_padding_is_refused() -> None:

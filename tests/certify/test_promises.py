@@ -203,7 +203,7 @@ def test_a_false_gap_would_be_certified_without_a_test() -> None:
     codec = RecogniserCodec(FIRST)
     proof = certify(first_letter(codec, 5), 40)
     assert proof.holds
-    model = Model(proof.soften, codec, plugin(5))
+    model = Model(proof.soft_transformer, codec, plugin(5))
     assert not sm.check(model, up_to=7).holds
 
 

@@ -77,7 +77,7 @@ def test_softmax_decides_as_unique_hard_heads_do(told: bool) -> None:
     for seed in range(15):
         program, length = random_heads(seed, told=told), 9
         certificate = certify(program, length)
-        soft = certificate.soften
+        soft = certificate.soft_transformer
         assert certificate.holds
         assert all(head.weighting.kind is AttentionKind.SOFTMAX for head in soft.heads)
         for n in (1, 4, length):
@@ -99,7 +99,7 @@ def test_the_head_that_stayed_hard_is_soft(weighting: Weighting, looped: bool) -
     picked = loop("turn", iterations=2, initial=bit, body=pick) if looped else pick(bit)
     program = recogniser("picky", (START_TOKEN, "a", "b"), picked.with_range(BIT))
     certificate = certify(program, 6)
-    (head,) = certificate.soften.heads
+    (head,) = certificate.soft_transformer.heads
     assert certificate.holds
     assert head.weighting.kind is AttentionKind.SOFTMAX
     assert str(head.weighting.scale) == f"{certificate.sharpness}(i+1)²"
@@ -153,7 +153,7 @@ def test_formulas_by_unique_hard_attention_are_right_when_softened(block: int) -
         specification = Specification(name="formula", formula=formula, alphabet=("a", "b"))
         program = signals(specification)
         certificate = certify(program, 10)
-        soft = DenseEngine(certificate.soften)
+        soft = DenseEngine(certificate.soft_transformer)
         assert certificate.holds
         told = not find_fragment(to_core(formula)).is_past_only
         words = [word for n in range(1, 5) for word in product("ab", repeat=n)]

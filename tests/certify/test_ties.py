@@ -100,7 +100,7 @@ def words(seed: int, length: int) -> Iterator[list[str]]:
 
 def measured(program: Program, certificate: Certificate, sequences: list[list[str]]) -> dict[str, float]:
     """For each head, how far what it writes is from what hard attention writes, as balls enclose it."""
-    hard, soft = compile_program(program), certificate.soften
+    hard, soft = compile_program(program), certificate.soft_transformer
     length = len(sequences[0]) - 1
     exact = DenseEngine(hard, "exact").residual_stream(sequences, length).value
     balls = DenseEngine(soft, "ball").residual_stream(sequences, length).value
@@ -149,7 +149,7 @@ def budgeted_selectors_are_right(seed: int, mask: Mask, depth: int, length: int)
     allowed = {row.head: row.error_out for row in certificate.rows}
     for head, error in measured(program, certificate, sequences).items():
         assert error <= allowed[head], (seed, head)
-    soft = DenseEngine(certificate.soften)
+    soft = DenseEngine(certificate.soft_transformer)
     for word, said in zip(inputs, soft.predict(sequences, length), strict=True):
         assert said[1:] == [str(x) for x in number.of(word)], (seed, word)
 
@@ -214,8 +214,8 @@ def test_a_head_that_takes_means_may_have_a_scale_of_its_own() -> None:
     assert certificate.holds
     share = certificate.rows[-1]
     assert (share.head, share.lemma, share.scale) == ("share", TIE_BOUND, Fraction(8))
-    assert "scale up to 16 / gap" in certificate.describe_claim
-    assert scales(certificate.soften) == {"nothing": 16, "share": 8}
+    assert "scale up to 16 / gap" in certificate.claim
+    assert scales(certificate.soft_transformer) == {"nothing": 16, "share": 8}
 
 
 def test_a_scale_of_its_own_does_better() -> None:
@@ -233,7 +233,7 @@ def test_in_a_loop_a_head_has_one_scale(turns: int) -> None:
     program = in_doubt(100, turns=turns)
     certificate = certify(program, 3, 12)
     assert certificate.holds
-    hard, soft = compile_program(program), certificate.soften
+    hard, soft = compile_program(program), certificate.soft_transformer
     sequences = [[SINK, *word] for word in product("ab", repeat=3)]
     place = hard.coordinates.index("turn")
     exact = DenseEngine(hard, "exact").residual_stream(sequences).value[..., place]
@@ -244,9 +244,9 @@ def test_in_a_loop_a_head_has_one_scale(turns: int) -> None:
 
 def test_where_no_scale_does_it_says_so() -> None:
     with pytest.raises(ConstructionError, match=r"'share' takes a mean of keys whose .* at no scale up to 16 / gap"):
-        certify(in_doubt(10**6), 3, 16).soften  # noqa: B018
+        certify(in_doubt(10**6), 3, 16).soft_transformer  # noqa: B018
     with pytest.raises(ConstructionError, match=r"'share': errors of the scores up to 1e\+03 use up the gap 1"):
-        certify(in_doubt(10**6), 3, 8).soften  # noqa: B018
+        certify(in_doubt(10**6), 3, 8).soft_transformer  # noqa: B018
 
 
 def test_there_are_errors_for_which_no_scale_does() -> None:

@@ -196,7 +196,8 @@ def test_the_inputs_and_outputs_of_a_circuit_are_told_by_name() -> None:
     first = check_inputs(swapped, [("1", "1", "0")]).disagreements[0]
     assert str(first).startswith("input a=1 b=1 carry=0: ")
     told = [
-        str(each) for each in (replace(first, place=_describe_position(model.codec, place, "□")) for place in (0, 31))
+        str(each)
+        for each in (replace(first, position_text=_describe_position(model.codec, place, "□")) for place in (0, 31))
     ]
     assert "the answer at position 0 (□) should be" in told[0]
     assert "output carry_out (the answer at position 31) should be" in told[1]

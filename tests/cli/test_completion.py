@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from softmachine.cli.app import COMMANDS
-from softmachine.cli.completion import candidates
+from softmachine.cli.completion import find_candidates
 from softmachine.cli.options import complete_theorem_name, complete_zoo_name
 from softmachine.languages import zoo
 from softmachine.theorems import all_theorems
@@ -53,7 +53,7 @@ def asked(words: str, shell: str = "bash", **more: str) -> subprocess.CompletedP
 )
 def test_the_tab_key_completes(words: str, said: list[str]) -> None:
     *written, incomplete = words.split(" ")
-    assert candidates(written, incomplete) == said
+    assert find_candidates(written, incomplete) == said
 
 
 def test_all_names_are_completed() -> None:

@@ -221,7 +221,9 @@ def test_a_counter_below_0_is_no_verdict(cli: Cli, tmp_path: Path) -> None:
 def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "thesis.tex"
     file.write_text("years of work")
-    monkeypatch.setattr("softmachine.cli.run.load_model_for_run", lambda *_: pytest.fail("nothing is compiled for nothing"))
+    monkeypatch.setattr(
+        "softmachine.cli.run.load_model_for_run", lambda *_: pytest.fail("nothing is compiled for nothing")
+    )
     called = cli("run", "parity", "1", "--checkpoint", file)
     assert called.status == 2
     assert "thesis.tex exists already, and is not a checkpoint of this version" in called.err

@@ -9,14 +9,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 from softmachine.languages.crasp.relations import beta  # noqa: E402
-from softmachine.studies.learn.config import ModelConfig  # noqa: E402
-from softmachine.studies.learn.model import (  # noqa: E402  # noqa: E402
-    POSITION_ENCODINGS,
+from softmachine.studies.learn.config import POSITION_ENCODINGS, ModelConfig, parse_encoding  # noqa: E402
+from softmachine.studies.learn.model import (  # noqa: E402
     Decoder,
     KVCache,
     alibi_slopes,
     apply_rope,
-    parse_encoding,
     relation_matrix,
 )
 from softmachine.support.errors import UsageError  # noqa: E402

@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from softmachine.studies.learn.model import make_rounding, significant_bits  # noqa: E402
+from softmachine.studies.learn.config import significant_bits  # noqa: E402
+from softmachine.studies.learn.model import make_rounding  # noqa: E402
 from softmachine.support.errors import UsageError  # noqa: E402
 
 NUMBERS = st.lists(

@@ -125,7 +125,8 @@ def test_numbers_are_exact(value: Fraction) -> None:
 
 def test_a_gallery_has_an_index_of_its_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "softmachine.inspection.page.GALLERY_ITEMS", [item for item in GALLERY_ITEMS if item.source.startswith("dyck-1")]
+        "softmachine.inspection.page.GALLERY_ITEMS",
+        [item for item in GALLERY_ITEMS if item.source.startswith("dyck-1")],
     )
     pages = sm.gallery(tmp_path / "gallery")
     text = (tmp_path / "gallery" / "index.html").read_text(encoding="utf-8")

@@ -52,7 +52,7 @@ def checked(model: sm.Model, wanted: CheckOptions, crew: ExecutorFactory | None,
 
 def plainly(model: sm.Model, wanted: CheckOptions) -> Report:
     """The report of one process, without parts."""
-    words = wanted.make_sweep(model).iterate_from(0)
+    words = wanted.select_inputs(model).iterate_from(0)
     return replace(check_inputs(model, words, arithmetic=wanted.arithmetic, max_steps=wanted.max_steps), seconds=0.0)
 
 
@@ -94,10 +94,10 @@ def test_a_recipe_makes_the_same_weights(model: dict[str, object]) -> None:
 
 
 def test_the_first_mistake_ends_it_with_the_same_report(counting: sm.Model) -> None:
-    wanted = replace(MANY, first=True)
+    wanted = replace(MANY, stop_at_first=True)
     alone = checked(counting, wanted, None)
     whole = plainly(counting, MANY)
-    words = list(MANY.make_sweep(counting).iterate_from(0))
+    words = list(MANY.select_inputs(counting).iterate_from(0))
     assert alone.disagreements == whole.disagreements[:1]
     assert words[alone.inputs - 1] == alone.disagreements[0].word
     assert alone.tokens == check_inputs(counting, words[: alone.inputs], arithmetic="fixed:2").tokens

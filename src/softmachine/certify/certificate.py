@@ -1,6 +1,6 @@
-"""Hard to soft: the softmax transformer that decides as the hard one does, and the certificate that it does.
+"""Certificate that a softmax transformer decides as the one with hard attention does, for inputs up to a length.
 
-The table of a certificate for other programs: CSV for spreadsheets, LaTeX for papers.
+Tables of certificates can be written as CSV for spreadsheets and as LaTeX for papers.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Certificate(ErrorBudget):
     promises: PromiseTest | None = None
 
     @property
-    def soften(self) -> Transformer:
+    def soft_transformer(self) -> Transformer:
         """The softmax transformer that the certificate is about.
 
         Raises:
@@ -107,18 +107,18 @@ class Certificate(ErrorBudget):
         }
 
     @property
-    def describe_claim(self) -> str:
+    def claim(self) -> str:
         """What it is about."""
         less = "up to " if any(own < self.sharpness for own in self.own_sharpness.values()) else ""
         return f"certificate for every input up to {self.length} symbols, scale {less}{self.sharpness} / gap"
 
     @property
-    def describe_result(self) -> str:
+    def conclusion(self) -> str:
         """What it comes to."""
         return f"margin of the logits ≥ {self.margin:.4f}" if self.holds else f"fails: {self.explain_failure}"
 
     @property
-    def format_table(self) -> list[list[str]]:
+    def table(self) -> list[list[str]]:
         """The errors from head to head, for people; the first line has the titles."""
         table = [["layer", "head", "lemma", "gap", "scale", "error in", "error out"]]
         for row in self.rows:
@@ -139,22 +139,22 @@ class Certificate(ErrorBudget):
         return to_latex(self)
 
     def __str__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(*self.format_table, strict=True)]
-        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.format_table]
+        widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
+        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table]
         tested = [] if self.promises is None else [str(self.promises)]
         return "\n  ".join(
             [
-                self.describe_claim,
+                self.claim,
                 *lines,
                 self.theorem.describe_requirement(self.sharpness),
                 *tested,
-                self.describe_result,
+                self.conclusion,
             ]
         )
 
     def _repr_html_(self) -> str:
-        head, *rows = self.format_table
-        return html_table(rows, f"{self.describe_claim}; {self.describe_result}", head=head)
+        head, *rows = self.table
+        return html_table(rows, f"{self.claim}; {self.conclusion}", head=head)
 
 
 def certify(program: Program, length: int, sharpness: int | None = None) -> Certificate:
@@ -311,9 +311,9 @@ def to_csv(certificate: Certificate) -> str:
 
 def to_latex(certificate: Certificate) -> str:
     """A ``tabular`` that needs no package, with what is certified in its last line."""
-    head, *rows = certificate.format_table
+    head, *rows = certificate.table
     lines = [" & ".join(map(_escape, cells)) for cells in rows]
-    claim = _escape(f"{certificate.describe_claim}; {certificate.describe_result}")
+    claim = _escape(f"{certificate.claim}; {certificate.conclusion}")
     caption = f"\\multicolumn{{{len(head)}}}{{l}}{{{claim}}}"
     parts = [" & ".join(head), r"\hline", *lines, r"\hline", caption]
     body = "\n".join(part if part.startswith(r"\hline") else rf"{part} \\" for part in parts)

@@ -1,11 +1,11 @@
-"""Sound bounds from weights alone: every number of the residual stream is a multiple of 1/D, for a D that is followed.
+"""Denominators of the residual stream: every number is a multiple of 1/D, which bounds gaps from weights alone.
 
 Tokens and position features have denominators; affine maps multiply them, ReLU keeps them, a mean over m keys
 multiplies them by m. So two scores that differ do so by at least 1/D, and so do two logits. That bounds the gap γ(n) of
 every unique-hard head, at any length and without running a single input. A mean over keys that tie, of scores that may
 have errors, is what it cannot bound: no denominator determines whether two scores tie.
 
-What is known of a head from its weights: whether it is uniform, and whether errors can reach it.
+The weights also determine whether a head is uniform, and whether errors can reach it.
 """
 
 from __future__ import annotations

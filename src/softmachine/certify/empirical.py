@@ -1,9 +1,9 @@
-"""Up to which length a float format runs a softmax model rightly, as measured on random inputs.
+"""Empirical precision: the length up to which a float format runs a softmax model correctly, on random inputs.
 
 Two lengths are measured: where the answers of the plain format, as any software would compute them, become wrong; and
 where its error bounds no longer prove them correct, which is earlier.
 
-A picture of certificates: margin against temperature, and the temperature that is needed against length.
+Certificates can be plotted: margin against temperature, and required temperature against length.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def measure_precision(
     return PrecisionMeasurement(arithmetic, holds_to, fails_at, reason, _search(model, arithmetic, up_to, progress)[0])
 
 
-def _search(model: Model, arithmetic: str, up_to: int, tell: ProgressCallback) -> tuple[int, int | None, str | None]:
+def _search(
+    model: Model, arithmetic: str, up_to: int, progress: ProgressCallback
+) -> tuple[int, int | None, str | None]:
     """Up to which length it holds, at which it fails, and why.
 
     Lengths double; then the distance to the first one that fails is halved. The steps of a machine are limited so that
@@ -94,7 +96,7 @@ def _search(model: Model, arithmetic: str, up_to: int, tell: ProgressCallback) -
             require_affordable(
                 Estimate(what, LENGTH_FACTOR * spent), "certify for a shorter length, or without --arithmetic"
             )
-        tell(f"measuring in {arithmetic}: length {length:,}")
+        progress(f"measuring in {arithmetic}: length {length:,}")
         began = time.perf_counter()
         words = sample_words(model.codec, SAMPLES_PER_LENGTH, length, seed=length)
         report = check_inputs(model, words, arithmetic=arithmetic, max_steps=max(up_to - length - 2, 0))

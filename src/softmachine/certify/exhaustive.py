@@ -1,9 +1,9 @@
-"""Every input up to a length, run exactly: the gaps of all heads, ties, and the margin of the logits.
+"""Exhaustive observation: the gaps of all heads, ties, and the margin of the logits, over every input up to a length.
 
 By Lemma 24 of Yang et al. 2024, a uniform-tieless transformer has a gap γ(n) at every length, since there are finitely
 many inputs of it. Here they are all run.
 
-All inputs of a model with a given number of positions: the prompts of its codec, not every sequence of tokens.
+The inputs are the prompts of a model's codec with a given number of positions, not all sequences of tokens.
 """
 
 from __future__ import annotations

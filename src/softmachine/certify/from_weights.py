@@ -1,9 +1,9 @@
-"""Hard to soft from weights alone: any transformer with hard attention, built by hand or loaded (Theorem 26).
+"""Certificate from weights alone, for any transformer with hard attention, built by hand or loaded (Theorem 26).
 
 The gap γ(n) and the margin of the logits come from running every input up to the length, if they are few
-(:mod:`.observed`); else from denominators (:mod:`.grids`), where the weights allow it. Leftmost- and rightmost-hard
-heads get a term that breaks ties (Lemma 8, :mod:`.untied`). In the first case the temperature is the mildest with which
-every input comes out the same; in the second it is Theorem 26's. Where neither is possible, the
+(:mod:`.exhaustive`); else from denominators (:mod:`.denominators`), where the weights allow it. Leftmost- and
+rightmost-hard heads get a term that breaks ties (Lemma 8, :mod:`.tie_breaking`). In the first case the temperature is
+the mildest with which every input comes out the same; in the second it is Theorem 26's. Where neither is possible, the
 message names the head that prevents it.
 """
 
@@ -69,11 +69,11 @@ class WeightCertificate:
     Args:
         length: n: inputs have at most n+1 positions.
         inputs: How many inputs there are, if all were run; None if the bounds come from denominators.
-        rows: The heads.
+        heads: What is known of each head.
         largest_activation: x_max(n), the largest entry of an initial activation, and at least 1.
         margin: By how much the largest logit exceeds the others, where it does; a lower bound if from denominators.
         sharpness: The scale of a head is this, divided by its gap.
-        theorem: What Theorem 26 asks for.
+        sharpness_bound: What Theorem 26 asks for.
         failure: Why it does not hold; None if it does.
         hard_digest: The digest of the weights with hard attention.
         soft_digest: That of the weights with softmax attention.
@@ -81,11 +81,11 @@ class WeightCertificate:
 
     length: int
     inputs: int | None
-    rows: tuple[HeadSummary, ...]
+    heads: tuple[HeadSummary, ...]
     largest_activation: Fraction
     margin: Fraction
     sharpness: int
-    theorem: SharpnessBound
+    sharpness_bound: SharpnessBound
     failure: str | None
     hard_digest: str
     soft_digest: str
@@ -98,7 +98,7 @@ class WeightCertificate:
     @property
     def gap(self) -> Fraction | None:
         """γ(n): the smallest gap of any head; None if no head chooses."""
-        return min((row.gap for row in self.rows if row.gap is not None), default=None)
+        return min((row.gap for row in self.heads if row.gap is not None), default=None)
 
     @property
     def temperature(self) -> float | None:
@@ -106,23 +106,23 @@ class WeightCertificate:
         return None if self.gap is None else float(self.gap) / self.sharpness
 
     @property
-    def describe_claim(self) -> str:
+    def claim(self) -> str:
         """What it is about."""
         how = "from denominators" if self.inputs is None else f"{pluralize(self.inputs, 'input')}, all run"
         positions = pluralize(self.length + 1, "position")
         return f"certificate from weights for up to {positions} ({how}), scale {self.sharpness} / gap"
 
     @property
-    def format_table(self) -> list[list[str]]:
+    def table(self) -> list[list[str]]:
         """What is known of the heads, for people; the first line has the titles."""
         rows = [
             [str(row.layer), row.head, row.kind, "–" if row.gap is None else str(row.gap), str(row.scale)]
-            for row in self.rows
+            for row in self.heads
         ]
         return [["layer", "head", "kind", "gap", "scale"], *rows]
 
     @property
-    def describe_result(self) -> str:
+    def conclusion(self) -> str:
         """What it comes to."""
         return "softmax decides as hard attention does" if self.holds else f"fails: {self.failure}"
 
@@ -133,28 +133,28 @@ class WeightCertificate:
             "inputs": self.inputs,
             "sharpness": self.sharpness,
             "temperature": self.temperature,
-            "theorem_sharpness": self.theorem.sharpness if isfinite(self.theorem.sharpness) else None,
+            "theorem_sharpness": self.sharpness_bound.sharpness if isfinite(self.sharpness_bound.sharpness) else None,
             "gap": None if self.gap is None else str(self.gap),
             "largest": str(self.largest_activation),
             "margin": str(self.margin),
-            "heads": [dict(zip(self.format_table[0], row, strict=True)) for row in self.format_table[1:]],
+            "heads": [dict(zip(self.table[0], row, strict=True)) for row in self.table[1:]],
             "holds": self.holds,
             "why": self.failure,
             "digests": {"hard": self.hard_digest, "soft": self.soft_digest},
         }
 
     def __str__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(*self.format_table, strict=True)]
-        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.format_table] if self.rows else []
+        widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
+        lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table] if self.heads else []
         least = "is" if self.inputs else "≥"
         chooses = "no head chooses" if self.gap is None else f"γ(n) {least} {self.gap}"
         lines.append(f"{chooses}, x_max(n) is {self.largest_activation}, margin of the logits {least} {self.margin}")
-        lines.append(self.theorem.describe_requirement(self.sharpness))
-        return "\n  ".join([self.describe_claim, *lines, self.describe_result])
+        lines.append(self.sharpness_bound.describe_requirement(self.sharpness))
+        return "\n  ".join([self.claim, *lines, self.conclusion])
 
     def _repr_html_(self) -> str:
-        head, *rows = self.format_table
-        return html_table(rows, f"{self.describe_claim}; {self.describe_result}", head=head)
+        head, *rows = self.table
+        return html_table(rows, f"{self.claim}; {self.conclusion}", head=head)
 
 
 def certify_weights(
@@ -171,7 +171,7 @@ def certify_weights(
     Raises:
         ConstructionError: If no gap is known, or softmax cannot replace a head; the message names it.
     """
-    return _Softening(transformer, length, inputs).certificate(sharpness)
+    return _Softening(transformer, length, inputs).certify(sharpness)
 
 
 def soften_weights(
@@ -183,10 +183,10 @@ def soften_weights(
         ConstructionError: If no temperature, or not this one, is certified; the message gives the reason.
     """
     softening = _Softening(transformer, length, inputs)
-    certificate = softening.certificate(sharpness)
+    certificate = softening.certify(sharpness)
     if certificate.failure:
         raise ConstructionError(f"the certificate does not hold: {certificate.failure}")
-    return softening.soft(certificate.sharpness), certificate
+    return softening.soften(certificate.sharpness), certificate
 
 
 class _Softening:
@@ -198,10 +198,10 @@ class _Softening:
         require_hard_attention(transformer)
         self.hard, self.length = transformer, length
         self.inputs = inputs or iterate_sequences(transformer)
-        _ = self.find_gap  # raises an error with a better message than the next line would
-        self.kinds = {head: self._kind(head) for head in transformer.heads}
+        _ = self.score_gaps  # raises an error with a better message than the next line would
+        self.kinds = {head: self._classify(head) for head in transformer.heads}
         self.slopes = {
-            head: tie_breaking_slope(head, self.find_gap[head] or Fraction(1), length)
+            head: tie_breaking_slope(head, self.score_gaps[head] or Fraction(1), length)
             for head in transformer.heads
             if head.weighting.is_unique_hard
         }
@@ -235,7 +235,7 @@ class _Softening:
             raise ConstructionError(most, hint=error.hint) from None
 
     @cached_property
-    def find_gap(self) -> Mapping[Head, Fraction | None]:
+    def score_gaps(self) -> Mapping[Head, Fraction | None]:
         """The gap of the scores that differ, of every head; None if none do."""
         if self.has_few_inputs:
             return {head: seen.gap for head, seen in self.observed.heads.items()}
@@ -251,7 +251,7 @@ class _Softening:
         found = self.observed.margin if self.has_few_inputs else min(bound.margin for bound in self.bounds)
         return Fraction(1) if found is None else found
 
-    def _kind(self, head: Head) -> str:
+    def _classify(self, head: Head) -> str:
         """What a head does.
 
         Raises:
@@ -273,9 +273,9 @@ class _Softening:
 
     def gap(self, head: Head) -> Fraction | None:
         """The gap of a head's scores once ties are broken; None if it does not choose."""
-        return abs(self.slopes[head]) if head in self.slopes else self.find_gap[head]
+        return abs(self.slopes[head]) if head in self.slopes else self.score_gaps[head]
 
-    def soft(self, sharpness: int) -> Transformer:
+    def soften(self, sharpness: int) -> Transformer:
         """The transformer with softmax in place of hard attention."""
         gaps = dict(zip(self.untied.heads, map(self.gap, self.hard.heads), strict=True))
 
@@ -286,7 +286,7 @@ class _Softening:
         blocks = (replace(block, layers=tuple(map(softened, block.layers))) for block in self.untied.blocks)
         return replace(self.untied, blocks=tuple(blocks))
 
-    def certificate(self, sharpness: int | None) -> WeightCertificate:
+    def certify(self, sharpness: int | None) -> WeightCertificate:
         """The certificate; without a sharpness, for the smallest that does."""
         gaps = [gap for gap in map(self.gap, self.hard.heads) if gap is not None]
         theorem = bound_sharpness(
@@ -294,43 +294,43 @@ class _Softening:
         )
         if find_step_after_errors(self.hard, self.length):
             theorem = replace(theorem, sharpness=inf)
-        chosen = self._smallest(theorem) if sharpness is None else sharpness
+        chosen = self._find_sharpness(theorem) if sharpness is None else sharpness
         return WeightCertificate(
             self.length,
             self.observed.count if self.has_few_inputs else None,
-            tuple(self._row(head, layer, chosen) for layer, head in self._heads()),
+            tuple(self._summarise(head, layer, chosen) for layer, head in self._heads()),
             max_initial_activation(self.hard, self.length),
             self.margin,
             chosen,
             theorem,
-            self._problem(chosen, theorem),
+            self._find_failure(chosen, theorem),
             compute_digest(self.hard),
-            compute_digest(self.soft(chosen)),
+            compute_digest(self.soften(chosen)),
         )
 
     def _heads(self) -> list[tuple[int, Head]]:
         return [(number, head) for number, layer in enumerate(self.hard.layers, 1) for head in layer.heads]
 
-    def _row(self, head: Head, layer: int, sharpness: int) -> HeadSummary:
+    def _summarise(self, head: Head, layer: int, sharpness: int) -> HeadSummary:
         gap = self.gap(head)
         return HeadSummary(head.name, layer, self.kinds[head], gap, _gap_to_scale(gap, sharpness))
 
-    def _problem(self, sharpness: int, theorem: SharpnessBound) -> str | None:
+    def _find_failure(self, sharpness: int, theorem: SharpnessBound) -> str | None:
         """Why this sharpness is not certified; None if it is."""
         if self.has_few_inputs:
-            return find_disagreement(self.soft(sharpness), self.inputs, self.length, self.observed)
+            return find_disagreement(self.soften(sharpness), self.inputs, self.length, self.observed)
         if sharpness < theorem.sharpness:
             return f"Theorem 26 asks for {theorem.sharpness:.1f}, and there are too many inputs to run them all"
         return None
 
-    def _smallest(self, theorem: SharpnessBound) -> int:
+    def _find_sharpness(self, theorem: SharpnessBound) -> int:
         """The smallest sharpness with which all inputs come out the same, by doubling and halving; or Theorem 26's."""
         if not self.has_few_inputs:
             if not isfinite(theorem.sharpness):
                 raise ConstructionError("the bounds of Theorem 26 are beyond floats: no temperature is certified")
             return max(1, ceil(theorem.sharpness))
         low, high = 0, 1
-        while (problem := self._problem(high, theorem)) is not None:
+        while (problem := self._find_failure(high, theorem)) is not None:
             low, high = high, 2 * high
             if high > MAX_SHARPNESS:
                 step = find_step_after_errors(self.hard, self.length)
@@ -338,7 +338,7 @@ class _Softening:
                 raise ConstructionError(f"no temperature is certified for length {self.length}: {problem}{more}")
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._problem(middle, theorem) is None else (middle, high)
+            low, high = (low, middle) if self._find_failure(middle, theorem) is None else (middle, high)
         return high
 
 

@@ -1,12 +1,12 @@
-"""The error budget: how far softmax can move any number from what hard attention gives, for every input up to a length.
+"""Error bounds of softmax: how far any number is from its value under hard attention, for every input up to a length.
 
 Follows the signals from the tokens to the logits. A head whose scores have a gap spreads a little weight on wrong keys
 (Lemmas 6, 7 and 33); one that takes a mean of tied keys whose scores have errors also weighs these unevenly (the tie
-bound, :mod:`.ties`); feed-forward units and affine maps pass errors on, at most by their weights (biases cancel in
+bound); feed-forward units and affine maps pass errors on, at most by their weights (biases cancel in
 differences); a rounding gadget takes away an error of at most 1/4 (Lemma 9). Bounds are for the worst case over all
 positions and all words, so that they hold for untested words, too.
 
-The tie bound: means over tied keys whose scores have errors. A lemma of our own; the paper has none for this.
+The tie bound is about means over tied keys whose scores have errors. The lemma is our own; the paper has none for this.
 
 **Lemma.** Let a head score N keys, let m of them tie for the maximum and all others be at least g below. Let every
 score be in doubt by at most δ < g/2, and λ be the scale. Then softmax of the scores in doubt
@@ -91,7 +91,7 @@ _MAX_EXPONENT = 700.0
 LEMMAS = {ScoreDecay.FLAT: "Lemma 33", ScoreDecay.LINEAR: "Lemma 6", ScoreDecay.QUADRATIC: "Lemma 7"}
 """What bounds the weight on wrong keys. Lemma 8 makes scores that fall as Lemma 6 wants, by a term that breaks ties."""
 TIE_BOUND = "tie bound"
-"""Our own lemma, not the paper's: it also bounds how unevenly keys are weighed that should tie, see :mod:`.ties`."""
+"""Our own lemma, not the paper's: it also bounds how unevenly keys are weighed that should tie."""
 EXACT_LABEL = "exact"
 """In place of a lemma: uniform attention is the same hard and soft."""
 
@@ -173,7 +173,7 @@ def compute_budget(program: Program, length: int, sharpness: int) -> ErrorBudget
         program: The signals, with gaps promised at every head.
         length: n: the largest number of positions after position 0, if the program is not padded.
         sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose scores
-            have errors may have less, see :func:`.ties.choose_tie_sharpness`.
+            have errors may have less, see :func:`choose_tie_sharpness`.
     """
     return _ErrorAnalysis(program, length, sharpness).run()
 
@@ -193,7 +193,8 @@ def require_average_hard(node: Attention) -> None:
     """See that a head is one that softmax can take the place of, with a certificate.
 
     Raises:
-        ConstructionError: If it has a temperature already, or takes one of several best keys (see :mod:`.tieless`).
+        ConstructionError: If it has a temperature already, or takes one of several best keys (see
+        :mod:`.tie_breaking`).
     """
     if node.weighting.kind is not AttentionKind.AVERAGE and not (
         scores_are_uniform(node) and not node.weighting.is_hard

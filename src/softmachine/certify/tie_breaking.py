@@ -1,4 +1,4 @@
-"""Unique-hard attention without ties: a term of the scores that breaks them.
+"""Tie breaking in unique-hard attention: a term of the scores that makes the best key the only one.
 
 Lemma 8 and section 4.3 of "Simulating Hard Attention Using Soft Attention". A leftmost- or rightmost-hard head takes
 one of several best keys, which softmax cannot: equal scores get equal weights. So the score gets a term that grows, or
@@ -13,10 +13,9 @@ attention finds it, and certificates speak of it like of any other head.
 Leftmost is the same with the other sign: Lemma 8 (c), and (a) by the same proof, since 1/(j*+1) - 1/(j+1), for j > j*,
 is (j-j*)/((j*+1)(j+1)) as well.
 
-Unique-hard heads of bare weights without ties: Lemma 8 on matrices, for every input up to a length.
-
-The residual stream gets a coordinate that holds the position j, and every leftmost- or rightmost-hard head a component
-of its key that reads it. Of a gap g, all of the term takes less than half: ± g j/(2(n+1)) for the largest length n.
+On bare weights, for every input up to a length n, Lemma 8 is applied to matrices: the residual stream gets a coordinate
+that holds the position j, and every leftmost- or rightmost-hard head a component of its key that reads it. Of a gap g,
+the whole term takes less than half: ± g j/(2(n+1)).
 """
 
 from __future__ import annotations
@@ -145,7 +144,7 @@ def break_ties_in_weights(transformer: Transformer, slopes: Mapping[Head, Fracti
         features=features,
         position_embedding=Matrix.of(rows, wide),
         blocks=tuple(
-            replace(block, layers=tuple(_layer(layer, slopes, wide) for layer in block.layers))
+            replace(block, layers=tuple(_break_ties_in_layer(layer, slopes, wide) for layer in block.layers))
             for block in transformer.blocks
         ),
         unembedding=_widen_inputs(transformer.unembedding, wide),
@@ -158,16 +157,16 @@ def tie_breaking_slope(head: Head, gap: Fraction, length: int) -> Fraction:
     return size if head.weighting.kind is AttentionKind.RIGHTMOST else -size
 
 
-def _layer(layer: Layer, slopes: Mapping[Head, Fraction], wide: int) -> Layer:
+def _break_ties_in_layer(layer: Layer, slopes: Mapping[Head, Fraction], wide: int) -> Layer:
     forward = layer.feed_forward
     second = AffineMap(_widen_outputs(forward.second.weight), (*forward.second.bias, Fraction(0)))
     return Layer(
-        tuple(_head(head, slopes.get(head), wide) for head in layer.heads),
+        tuple(_break_ties_in_head(head, slopes.get(head), wide) for head in layer.heads),
         replace(forward, first=_widen_inputs(forward.first, wide), second=second),
     )
 
 
-def _head(head: Head, rises: Fraction | None, wide: int) -> Head:
+def _break_ties_in_head(head: Head, rises: Fraction | None, wide: int) -> Head:
     query, key = _widen_inputs(head.query, wide), _widen_inputs(head.key, wide)
     weighting = head.weighting
     if rises is not None:

@@ -43,9 +43,9 @@ def command(name: Name = None, *, output: Output) -> None:
     if name not in (None, *BENCHMARKS):
         raise UsageError(f"unknown benchmark {name!r}", hint=did_you_mean(name or "", BENCHMARKS))
     results: list[Result] = []
-    with spinner("measuring", output) as tell:
+    with spinner("measuring", output) as progress:
         for each in BENCHMARKS if name is None else (name,):
-            tell(f"measuring: {each}")
+            progress(f"measuring: {each}")
             results += BENCHMARKS[each]()
     notes = dict.fromkeys(note for result in results for note in result.notes)
     if output.as_json:

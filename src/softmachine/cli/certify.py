@@ -167,8 +167,8 @@ def _measure(model: Model, length: int, sharpness: int | None, arithmetic: str, 
     from softmachine.certify.empirical import measure_precision
     from softmachine.cli.output import spinner
 
-    with spinner("measuring", output) as tell:
-        return measure_precision(api.soften(model, length=length, sharpness=sharpness)[0], arithmetic, length, tell)
+    with spinner("measuring", output) as progress:
+        return measure_precision(api.soften(model, length=length, sharpness=sharpness)[0], arithmetic, length, progress)
 
 
 def _draw(model: Model, length: int, file: Path, output: Output) -> None:
@@ -177,10 +177,12 @@ def _draw(model: Model, length: int, file: Path, output: Output) -> None:
     from softmachine.certify.empirical import draw_margins
     from softmachine.cli.output import spinner
 
-    with spinner("drawing", output) as tell:
+    with spinner("drawing", output) as progress:
 
         def prove(part: int, sharpness: int | None) -> Certificate:
-            tell(f"drawing: certifying for length {part:,}{'' if sharpness is None else f', sharpness {sharpness}'}")
+            progress(
+                f"drawing: certifying for length {part:,}{'' if sharpness is None else f', sharpness {sharpness}'}"
+            )
             return api.certificate(model, length=part, sharpness=sharpness)
 
         draw_margins(model.name, prove, length, file)

@@ -93,13 +93,13 @@ def command(
     from softmachine.studies import sweeps
     from softmachine.support.parallel import select_executor
 
-    crew = select_executor(workers, cluster)
-    wanted = sweeps.CheckOptions(**asdict(inputs), first=first)
+    factory = select_executor(workers, cluster)
+    wanted = sweeps.CheckOptions(**asdict(inputs), stop_at_first=first)
     item = api.load_with_two_letters(source, format_name, alphabet)
     with spinner("compiling", output):
         chosen = choose_rasp_theorem(theorem, causal=causal)
         model = api.compile_for_check(item, wanted, chosen, attention=attention, context=context)
-    checking = sweeps.CheckRun(model, wanted, factory=crew, journal=journal, progress=output.warn)
+    checking = sweeps.CheckRun(model, wanted, factory=factory, journal=journal, progress=output.warn)
     stopped = _check_all(checking, output)
     report = checking.report
     if output.as_json:
@@ -113,7 +113,7 @@ def command(
             if letters := format_alphabet(model.source):
                 output.print(letters)
             _print_disagreements(report.disagreements, model, output, inputs)
-    return _status(report, stopped, checking.sweep.total, output)
+    return _status(report, stopped, checking.inputs.total, output)
 
 
 def _check_all(checking: CheckRun, output: Output) -> bool:
@@ -121,7 +121,7 @@ def _check_all(checking: CheckRun, output: Output) -> bool:
     from softmachine.cli.output import bar
 
     try:
-        with bar("checking", checking.sweep.total, output) as advance:
+        with bar("checking", checking.inputs.total, output) as advance:
             for part in checking:
                 advance(part.stop - part.start)
     except KeyboardInterrupt:

@@ -68,8 +68,8 @@ def command(
     if path is not None:
         _require_file(path)
     model = load_model(source, CompileOptions(theorem, attention, alphabet=alphabet, format=format_name), output)
-    with spinner("building gates", output) as tell:
-        made = to_circuit(model, length, arithmetic, progress=tell)
+    with spinner("building gates", output) as progress:
+        made = to_circuit(model, length, arithmetic, progress=progress)
         made = made if gates is None else made.with_basis(Basis[GATES[gates]])
     words, wrong = _compare(made, output)
     if path is not None:

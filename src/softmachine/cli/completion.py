@@ -12,7 +12,7 @@ from typing import Any
 
 from softmachine.cli.options import with_prefix
 
-VARIABLE = "_SOFTMACHINE_COMPLETE"
+ENVIRONMENT_VARIABLE = "_SOFTMACHINE_COMPLETE"
 """The variable whose value names the shell, such as ``complete_bash``."""
 
 
@@ -20,30 +20,30 @@ def complete(instruction: str) -> int:
     """Print the completions for a shell; typer handles unknown shells."""
     from softmachine.cli.app import command
 
-    typer = _typer()
+    typer = _import_typer_completion()
     typer.completion_init()
     action, _, shell = instruction.partition("_")
     kind = typer.shell_completion.get_completion_class(shell)
     if action != "complete" or kind is None:
-        return int(typer.shell_complete(command(), {}, "softmachine", VARIABLE, instruction))
-    completion = kind(command, {}, "softmachine", VARIABLE)
-    completion.get_completions = _completions
+        return int(typer.shell_complete(command(), {}, "softmachine", ENVIRONMENT_VARIABLE, instruction))
+    completion = kind(command, {}, "softmachine", ENVIRONMENT_VARIABLE)
+    completion.get_completions = _completion_items
     print(completion.complete())
     return 0
 
 
-def _completions(written: list[str], incomplete: str) -> list[Any]:
+def _completion_items(written: list[str], incomplete: str) -> list[Any]:
     """Return the candidates in the form of typer."""
-    item = _typer().shell_completion.CompletionItem
-    return [item(text) for text in candidates(written, incomplete)]
+    item = _import_typer_completion().shell_completion.CompletionItem
+    return [item(text) for text in find_candidates(written, incomplete)]
 
 
-def _typer() -> Any:
+def _import_typer_completion() -> Any:
     """Import typer's module of shell completion, not all of which is public."""
     return import_module("typer.completion")
 
 
-def candidates(written: list[str], incomplete: str) -> list[str]:
+def find_candidates(written: list[str], incomplete: str) -> list[str]:
     """Return the candidates for the next word.
 
     Args:
@@ -55,14 +55,14 @@ def candidates(written: list[str], incomplete: str) -> list[str]:
     name, *rest = written or [""]
     whole = command(name)
     if name not in COMMANDS:
-        return [*with_prefix(() if written else COMMANDS, incomplete), *with_prefix(_options(whole), incomplete)]
+        return [*with_prefix(() if written else COMMANDS, incomplete), *with_prefix(_option_names(whole), incomplete)]
     chosen = whole.commands[name]
-    options = {text: parameter for parameter in chosen.params for text in _names(parameter)}
+    options = {text: parameter for parameter in chosen.params for text in _parameter_names(parameter)}
     if incomplete.startswith("-") and "--" not in rest:
         return [*with_prefix(options, incomplete)]
     parameter = options.get(rest[-1]) if rest else None
     if parameter is None or parameter.is_flag:
-        parameter = next((each for each in chosen.params if not _names(each)), None)
+        parameter = next((each for each in chosen.params if not _parameter_names(each)), None)
         if parameter is None or _has_argument(rest, options):
             return []
     found = parameter.shell_complete(chosen.context_class(chosen), incomplete)
@@ -78,10 +78,10 @@ def _has_argument(words: list[str], options: dict[str, Any]) -> bool:
     )
 
 
-def _options(each: Any) -> list[str]:
-    return [text for parameter in each.params for text in _names(parameter)]
+def _option_names(command: Any) -> list[str]:
+    return [text for parameter in command.params for text in _parameter_names(parameter)]
 
 
-def _names(parameter: Any) -> list[str]:
+def _parameter_names(parameter: Any) -> list[str]:
     """Return the names of an option; none for an argument."""
     return [text for text in (*parameter.opts, *parameter.secondary_opts) if text.startswith("-")]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from softmachine.cli import learn_common, options
+from softmachine.cli import options, training
 from softmachine.cli.options import complete_from, value_option
 from softmachine.cli.output import Output
 
@@ -42,7 +42,7 @@ def command(
     *,
     scale: Scale = "small",
     seeds: Seeds = None,
-    folder: learn_common.Runs = None,
+    folder: training.RunsFolderOption = None,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     output: Output,
@@ -58,7 +58,7 @@ def command(
 
     experiment = find_experiment(name)
     require_scale(scale)
-    records = learn_common.train_all(experiment.list_runs(scale, seeds), folder, workers, cluster, output)
+    records = training.train_all(experiment.list_runs(scale, seeds), folder, workers, cluster, output)
     if output.as_json:
         output.print_json(
             {"experiment": name, "scale": scale, "report": experiment.format_report(records), "runs": records}

@@ -118,7 +118,7 @@ def command(
         return
     from softmachine.cli.output import spinner
 
-    with spinner("exporting", output) as tell:
+    with spinner("exporting", output) as progress:
         exported = api.export(
             item,
             folder,
@@ -127,7 +127,7 @@ def command(
             dtype=dtype,
             theorem=theorem,
             force=force,
-            progress=tell,
+            progress=progress,
             workers=workers,
         )
     if output.as_json:
@@ -171,8 +171,8 @@ def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool
 
     if to == "native":
         raise UsageError("a set cannot be written in the native format", hint="export its models one by one")
-    with spinner("exporting", output) as tell:
-        written = export_bundle(name, folder, to=to, dtype=dtype, force=force, export=api.export, progress=tell)
+    with spinner("exporting", output) as progress:
+        written = export_bundle(name, folder, to=to, dtype=dtype, force=force, export=api.export, progress=progress)
     if output.as_json:
         output.print_json({"path": str(folder), "set": name, "models": [_answer(item, to) for item in written]})
         return

@@ -22,8 +22,8 @@ def command(
     from softmachine import api
     from softmachine.cli.output import spinner
 
-    with spinner("writing the gallery", output) as tell:
-        pages = api.gallery(folder, tell=tell)
+    with spinner("writing the gallery", output) as progress:
+        pages = api.gallery(folder, progress=progress)
     if output.as_json:
         output.print_json({"gallery": str(folder), "pages": [str(page) for page in pages]})
     elif not output.quiet:

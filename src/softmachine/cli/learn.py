@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli import learn_common, options
+from softmachine.cli import options, training
 from softmachine.cli.groups import OptionGroup
 from softmachine.cli.options import file_option, switch_option, value_option
 from softmachine.cli.output import Output
@@ -107,7 +107,7 @@ class ScheduleOptions(OptionGroup):
 
 @dataclass(frozen=True)
 class DataOptions(OptionGroup):
-    """The words, see :class:`.Task`."""
+    """Options of the words; see :class:`.TrainingTask`."""
 
     words: Annotated[
         int, _number_option("Maximum number of words for training and validation.", "--words", least=2)
@@ -129,7 +129,7 @@ class DataOptions(OptionGroup):
 class OutputOptions(OptionGroup):
     """The files to write."""
 
-    folder: learn_common.Runs = None
+    folder: training.RunsFolderOption = None
     save: Annotated[
         Path | None,
         value_option("DIR", "Save the model of a single run as a stock LLaMA (positions none or rope).", "--save"),
@@ -212,7 +212,7 @@ def command(
         folder = outputs.folder or (
             Path(scratch) if outputs.save or outputs.probes else None
         )  # the files are made from saved weights
-        records = learn_common.train_all(settings, folder, workers, cluster, output)
+        records = training.train_all(settings, folder, workers, cluster, output)
         beside = _write_results(outputs, item, settings[0], records, folder, output)
     _answer(records, beside, outputs.files, output)
 
@@ -268,9 +268,9 @@ def _measure_compiled(
     from softmachine.studies.learn.runs import load_decoder
 
     task = setting.task
-    with spinner("compiling", output) as tell:
+    with spinner("compiling", output) as progress:
         model = api.compile(item, task.theorem, context=task.context)
-        tell("running the compiled model on the same words")
+        progress("running the compiled model on the same words")
         found = evaluate_baseline(
             model, load_corpus(task), load_decoder(setting, folder) if probes and folder else None
         )

@@ -1,6 +1,6 @@
 """Options that several commands share, each defined once, and the functions that define options.
 
-Candidates of shell completion, read from files: importing the modules that define them would be slow.
+Completion candidates are read from files, because importing the modules that define them would be slow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def complete_zoo_name(incomplete: str) -> Iterator[str]:
 
 def complete_theorem_name(incomplete: str) -> Iterator[str]:
     """Complete names of bundled theorems; those of plug-ins would have to be imported."""
-    texts = (path.read_text(encoding="utf-8") for path in sorted(_PACKAGE.glob("theorems/*/theorem.py")))
+    texts = (path.read_text(encoding="utf-8") for path in sorted(_PACKAGE.glob("theorems/**/*.py")))
     listed = (text.partition("\nTHEOREMS = (")[2] for text in texts)
     return with_prefix((name for text in listed for name in _FIRST.findall(text)), incomplete)
 

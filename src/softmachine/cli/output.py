@@ -1,6 +1,6 @@
 """Output: results on standard output, as text or one JSON object; progress and messages on standard error.
 
-Progress on standard error: a spinner or a bar.
+Progress is shown as a spinner or a bar.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from softmachine.cli.live_view import DisplayResult, RunDisplay
     from softmachine.cli.run_views import PageOption, StepOption
     from softmachine.compiler.model import Model
-    from softmachine.engines.engine import AuditResult as AuditReport
+    from softmachine.engines.engine import AuditResult
     from softmachine.engines.run import Run, RunSession
     from softmachine.support.compare import Difference
 
@@ -236,7 +236,7 @@ class _FinishedRun:
 
     run: Run
     watched: DisplayResult
-    audited: AuditReport | None
+    audited: AuditResult | None
 
 
 def _run_to_end(running: RunSession, text: str, output: Output, trace: bool) -> DisplayResult:
@@ -255,7 +255,7 @@ def _run_to_end(running: RunSession, text: str, output: Output, trace: bool) -> 
 
 def _audit(
     running: RunSession, count: int, seed: int, output: Output
-) -> tuple[AuditReport | None, TooExpensiveError | None]:
+) -> tuple[AuditResult | None, TooExpensiveError | None]:
     """Audit random steps; return the report, or the error if the estimate is too high."""
     from softmachine.cli.output import spinner
 
@@ -356,7 +356,7 @@ def _difference_json(found: Difference) -> dict[str, object]:
     return {"position": found.position, "emitted": found.emitted, "expected": found.expected}
 
 
-def _audit_json(audited: AuditReport) -> dict[str, object]:
+def _audit_json(audited: AuditResult) -> dict[str, object]:
     count, positions, seed = len(audited.steps), audited.positions, audited.seed
     return {"steps": count, "positions": positions, "seed": seed, "holds": audited.holds}
 

@@ -1,8 +1,6 @@
-"""Views of a finished run: one step as text or as a picture, or all steps as a table.
+"""Views of a finished run: one step as text or as a picture, all steps as a table, or an HTML page.
 
-``run --html``: write the page of a run to a file.
-
-Position argument of the command line: a step, a position, or the last one.
+The step is selected by a position argument: a step, a position, or the last one.
 """
 
 from __future__ import annotations
@@ -16,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from softmachine import api as showing
+from softmachine import api
 from softmachine.cli.output import Output, escape_unprintable, require_svg, spinner
-from softmachine.inspection.inspection import Inspection
 from softmachine.support.errors import FixHint, UsageError
 from softmachine.support.text import pluralize
 from softmachine.theorems.codec import DecoderCodec
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     from softmachine.inspection.svg import Picture
 
 
-_PATTERN = re.compile(r"(@?)(-?\d{1,18})")
+_POSITION_PATTERN = re.compile(r"(@?)(-?\d{1,18})")
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class PositionArg:
         """
         if text == "last":
             return PositionArg()
-        found = _PATTERN.fullmatch(text)
+        found = _POSITION_PATTERN.fullmatch(text)
         if not found:
             raise UsageError(
                 f"{text!r} is not a step", hint="write a step number of the trace, @N for position N, or last"
@@ -139,13 +136,12 @@ class StepOption:
 
     def show(self, run: Run, output: Output) -> dict[str, object]:
         """Write the picture and print the texts of the view; with --json, return them."""
-        from softmachine import api as showing
         from softmachine.inspection.explanations import activations_to_json, format_activations
         from softmachine.inspection.trace_table import iterate_rows
 
         answer: dict[str, object] = {}
         with spinner("computing activations in exact arithmetic", output):
-            inspection = showing.inspect(run)
+            inspection = api.inspect(run)
             position = self.position.resolve(inspection)
             moment = inspection.at(position) if self.explains else None
             found = list(iterate_rows(inspection, MAX_ROWS)) if self.table else []
@@ -210,7 +206,7 @@ class PageOption:
                 "--html-at requires --html",
                 hint=FixHint("name the file of the page, for example {}", html="run.html"),
             )
-        showing.require_page_file(file)
+        api.require_page_file(file)
         return PageOption(file, None if at is None else PositionArg.parse(at), command)
 
     def require(self, model: Model) -> None:
@@ -219,8 +215,8 @@ class PageOption:
     def show(self, run: Run, output: Output) -> dict[str, object]:
         """Write the page; return its name as JSON data."""
         with spinner("writing the page", output):
-            position = None if self.position is None else self.position.resolve(showing.inspect(run))
-            showing.page(run, self.file, position=position, command=self.command)
+            position = None if self.position is None else self.position.resolve(api.inspect(run))
+            api.page(run, self.file, position=position, command=self.command)
         if not output.as_json and not output.quiet:
             output.print(f"wrote {self.file}")
         return {"html": str(self.file)}

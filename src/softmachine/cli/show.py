@@ -76,7 +76,7 @@ def command(
         return
     if _show_exported(source, every, output):
         return
-    from softmachine.transformer.diagram import render_diagram as board_of
+    from softmachine.transformer.diagram import render_diagram
 
     if svg is not None:
         require_svg(svg)
@@ -89,7 +89,7 @@ def command(
         served = {"fast": _head_plans(model.weights)} if engine == "fast" else {}
         output.print_json({**_answer(model), **served})
         return
-    board = board_of(model.weights, full=every)
+    board = render_diagram(model.weights, full=every)
     if output.quiet:
         output.print(board)
         print_notes(model.notes, output)

@@ -111,8 +111,10 @@ def command(
             _print_volumes(item if isinstance(item, Model) else api.compile(language), up_to, output)
         print_notes(notes, output)
         return
-    crew, found = select_executor(workers, cluster), list[MyhillNerodeSlice]()
-    made = sweep_slices(language, range(1, up_to + 1), max_steps, factory=crew, journal=journal, progress=output.warn)
+    factory, found = select_executor(workers, cluster), list[MyhillNerodeSlice]()
+    made = sweep_slices(
+        language, range(1, up_to + 1), max_steps, factory=factory, journal=journal, progress=output.warn
+    )
     with bar("lengths", up_to, output) as advance:
         for each in made:
             found.append(each)

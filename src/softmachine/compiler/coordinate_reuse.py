@@ -57,7 +57,7 @@ def reuse_coordinates(graph: SignalGraph, schedule: Schedule, allocation: Alloca
     """
     if graph.loops:
         raise ConstructionError("a narrow program cannot have loops")
-    lives = _coalesce(_live_ranges(graph, schedule, allocation), schedule)
+    lives = _coalesce(_find_live_ranges(graph, schedule, allocation), schedule)
     coordinates: list[list[_LiveRange]] = []
     for life in sorted(lives, key=lambda item: (item.start, item.slots[0])):
         best = max(
@@ -69,10 +69,10 @@ def reuse_coordinates(graph: SignalGraph, schedule: Schedule, allocation: Alloca
             coordinates.append([life])
         else:
             coordinates[best].append(life)
-    return _merge(allocation, coordinates)
+    return _build_allocation(allocation, coordinates)
 
 
-def _live_ranges(graph: SignalGraph, schedule: Schedule, allocation: Allocation) -> list[_LiveRange]:
+def _find_live_ranges(graph: SignalGraph, schedule: Schedule, allocation: Allocation) -> list[_LiveRange]:
     stage = {node: time[1] for node, time in schedule.time.items()}
     end = 2 * schedule.blocks[0].depth + 1
     death = [0] * len(allocation.names)
@@ -144,7 +144,7 @@ def _updates_in_place(before: _LiveRange, after: _LiveRange, schedule: Schedule)
     return all(schedule.time[node][1] >= before.end for node, _ in added) and after.end >= before.end
 
 
-def _clear_stage(old: _LiveRange, new: _LiveRange) -> int:
+def _last_clear_stage(old: _LiveRange, new: _LiveRange) -> int:
     """Return the last feed-forward stage that can clear the coordinate before the new number is written."""
     latest = new.start - 1 if old.written_by_head else new.start
     return latest - latest % 2
@@ -152,10 +152,10 @@ def _clear_stage(old: _LiveRange, new: _LiveRange) -> int:
 
 def _can_share(old: _LiveRange, new: _LiveRange) -> bool:
     """Whether a feed-forward sublayer between the two live ranges can clear the coordinate."""
-    return max(old.end, 2) <= _clear_stage(old, new)
+    return max(old.end, 2) <= _last_clear_stage(old, new)
 
 
-def _merge(allocation: Allocation, coordinates: list[list[_LiveRange]]) -> Allocation:
+def _build_allocation(allocation: Allocation, coordinates: list[list[_LiveRange]]) -> Allocation:
     place = {slot: c for c, held in enumerate(coordinates) for life in held for slot in life.slots}
     clears: dict[tuple[int, int], tuple[tuple[int, bool], ...]] = {}
     names = UniqueNames()
@@ -164,7 +164,7 @@ def _merge(allocation: Allocation, coordinates: list[list[_LiveRange]]) -> Alloc
         called = list(dict.fromkeys(name for life in held for name in life.names))
         labels.append(names.make_unique(" / ".join(called[:MAX_NAMES]) + (" / …" if len(called) > MAX_NAMES else "")))
         for old, new in pairwise(held):
-            when = (0, _clear_stage(old, new))
+            when = (0, _last_clear_stage(old, new))
             clears[when] = (*clears.get(when, ()), (c, old.signed))
     return replace(
         allocation,

@@ -3,11 +3,9 @@
 Also determines the loop whose body a node belongs to: the one whose carried values it depends on. Loop-invariant nodes
 are thereby moved in front of the loop.
 
-Dead component elimination: keeps only the components that the logits depend on.
-
-Unread components are dropped, so that they cost no layer and no coordinate. Vectors of units and named vectors are
-split into one node per component, so that each is scheduled as early as its own inputs allow; a head retrieves all its
-values at once and stays whole.
+Components that the logits do not depend on are dropped, so that they cost no layer and no coordinate. Vectors of units
+and named vectors are split into one node per component, so that each is scheduled as early as its own inputs allow; a
+head retrieves all its values at once and stays whole.
 """
 
 from __future__ import annotations

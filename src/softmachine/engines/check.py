@@ -1,6 +1,6 @@
-"""Checking a model against the reference interpreter of its source language.
+"""Check of a model against the reference interpreter of its source language.
 
-The inputs of a check: enumeration or random sampling, their number, and the estimated duration.
+Inputs are enumerated or sampled at random; their number and the duration are estimated in advance.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Disagreement:
         before: The tokens before, which agree.
         reason: The error of the model, if any.
         names: The names of the input symbols, if they have names.
-        place: A description of the position of the first difference, if it is not a token of a run.
-        text: The input as written on the command line.
+        position_text: A description of the position of the first difference, if it is not a token of a run.
+        input_text: The input as written on the command line.
     """
 
     word: Word
@@ -71,13 +71,13 @@ class Disagreement:
     before: tuple[str, ...]
     reason: str | None = None
     names: tuple[str, ...] = ()
-    place: str | None = None
-    text: str = ""
+    position_text: str | None = None
+    input_text: str = ""
 
     def to_json(self) -> dict[str, object]:
         """Convert to plain data."""
         return {
-            "word": self.text,
+            "word": self.input_text,
             "step": self.step,
             "expected": self.expected,
             "found": self.found,
@@ -85,17 +85,17 @@ class Disagreement:
         }
 
     def __str__(self) -> str:
-        return f"input {self._input()}: {self._difference()}"
+        return f"input {self._format_input()}: {self._format_difference()}"
 
-    def _input(self) -> str:
+    def _format_input(self) -> str:
         symbols = self.word
         if len(self.names) == len(self.word):
             symbols = tuple(f"{name}={symbol}" for name, symbol in zip(self.names, self.word, strict=True))
         word = " ".join(symbols) or "(empty)"
         return word if len(word) <= MAX_INPUT_CHARACTERS else f"{word[:MAX_INPUT_CHARACTERS]} …"
 
-    def _difference(self) -> str:
-        what = self.place or f"token {self.step}"
+    def _format_difference(self) -> str:
+        what = self.position_text or f"token {self.step}"
         if self.expected is None and self.found is None:
             return f"the model cannot answer: {self.reason}"
         if self.expected is None:
@@ -157,7 +157,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         rows = [
-            [problem.text, str(problem.step), problem.expected or "", problem.found or "", problem.reason or ""]
+            [problem.input_text, str(problem.step), problem.expected or "", problem.found or "", problem.reason or ""]
             for problem in self.disagreements[:MAX_LISTED]
         ]
         return html_table(rows, str(self), head=["input", "token", "interpreter", "model", "why"] if rows else [])
@@ -190,7 +190,7 @@ def check_inputs(
     began = time.perf_counter()
     inputs = tokens = 0
     wrong: list[Disagreement] = []
-    for batch in _batches(words, lambda word: 1 if decodes else _batch_size(len(codec.prompt(word).tokens))):
+    for batch in _iterate_batches(words, lambda word: 1 if decodes else _batch_size(len(codec.prompt(word).tokens))):
         prompt = codec.prompt(batch[0])
         require_affordable_pass(engine, prompt.tokens, prompt.length, len(batch))
         expected = codec.expected_batch(batch, max_steps)
@@ -204,7 +204,7 @@ def check_inputs(
             wrong += [problem] if problem else []
         else:
             wrong += _compare_answers(engine, codec, batch, expected)
-    found = tuple(replace(problem, text=codec.format_input(problem.word)) for problem in wrong)
+    found = tuple(replace(problem, input_text=codec.format_input(problem.word)) for problem in wrong)
     return Report(inputs, tokens, found, time.perf_counter() - began, model.notes)
 
 
@@ -213,7 +213,7 @@ def _batch_size(positions: int) -> int:
     return max(1, min(MAX_BATCH, MAX_SCORES // max(1, positions) ** 2))
 
 
-def _batches(words: Iterable[Sequence[str]], batch_size: Callable[[Word], int]) -> Iterator[list[Word]]:
+def _iterate_batches(words: Iterable[Sequence[str]], batch_size: Callable[[Word], int]) -> Iterator[list[Word]]:
     """Batch consecutive words of one length, in the given order; ``batch_size`` returns the batch size for a word."""
     for _, alike in groupby(map(tuple, words), len):
         rest = iter(alike)
@@ -226,25 +226,27 @@ def _compare_run(
     word: Word,
     prompt: Prompt,
     expected: Sequence[str | None],
-    careful_from: int | None = None,
+    single_from: int | None = None,
 ) -> Disagreement | None:
-    """Return the first token that differs, if any; tokens from index ``careful_from`` are read one by one."""
+    """Return the first token that differs, if any; tokens from index ``single_from`` are read one by one."""
     comparison = Comparison(split_into_chunks(expected))
     try:
-        for token in predict_teacher_forced(engine, prompt, _constrained(expected[:-1]), DECODER_CHUNK, careful_from):
+        for token in predict_teacher_forced(
+            engine, prompt, _drop_unconstrained(expected[:-1]), DECODER_CHUNK, single_from
+        ):
             comparison.feed((token,))
             if comparison.difference:
-                return _disagreement(word, comparison.difference, expected)
+                return _make_disagreement(word, comparison.difference, expected)
     except SoftmachineError as error:
         agreed = comparison.prefix_length
-        if careful_from is None:  # A whole piece failed: repeat it token by token to locate the error.
-            return _compare_run(engine, word, prompt, expected, careful_from=agreed)
-        return Disagreement(word, agreed, expected[agreed], None, _constrained(expected[:agreed]), str(error))
+        if single_from is None:  # A whole piece failed: repeat it token by token to locate the error.
+            return _compare_run(engine, word, prompt, expected, single_from=agreed)
+        return Disagreement(word, agreed, expected[agreed], None, _drop_unconstrained(expected[:agreed]), str(error))
     return None
 
 
-def _disagreement(word: Word, found: Difference, before: Sequence[str | None]) -> Disagreement:
-    known = _constrained(before[: found.position])
+def _make_disagreement(word: Word, found: Difference, before: Sequence[str | None]) -> Disagreement:
+    known = _drop_unconstrained(before[: found.position])
     return Disagreement(word, found.position, found.expected, found.emitted, known)
 
 
@@ -286,7 +288,7 @@ def _compare_answers(
         if difference:
             place = difference.position
             what = _describe_position(codec, place, codec.prompt(word).tokens[place])
-            yield replace(_disagreement(word, difference, emitted), names=_input_names(codec), place=what)
+            yield replace(_make_disagreement(word, difference, emitted), names=_input_names(codec), position_text=what)
 
 
 def _differing_sequences(
@@ -322,7 +324,7 @@ def _describe_position(codec: Codec[Source], position: int, token: str) -> str:
     return f"the answer at position {position} ({token})"
 
 
-def _constrained(tokens: Sequence[str | None]) -> tuple[str, ...]:
+def _drop_unconstrained(tokens: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(token for token in tokens if token is not None)
 
 
@@ -397,12 +399,12 @@ class InputSelection:
         return CostForecast(
             self.total - finished,
             f"checking {self.count_text}",
-            lambda: self._seconds(arithmetic, max_steps),
+            lambda: self._estimate_seconds(arithmetic, max_steps),
             hint="check shorter inputs, or fewer of them at random",
             workers=workers,
         )
 
-    def _seconds(self, arithmetic: str | Arithmetic, max_steps: int) -> float:
+    def _estimate_seconds(self, arithmetic: str | Arithmetic, max_steps: int) -> float:
         """Estimate the seconds for a word of the largest length, by extrapolation if a trial would take too long."""
         length, engine = min(self.max_length, 16), DenseEngine(self.model.weights, arithmetic)
         while True:

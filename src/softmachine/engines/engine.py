@@ -159,8 +159,8 @@ class Engine:
 
     Args:
         name: The name on the command line.
-        start: Starts a run, given a task, an arithmetic and the tokens emitted before (by another engine).
-        resume: Resumes a saved run, given the task and the file; None if the engine has no checkpoints.
+        start: Starts a run, given a request, an arithmetic and the tokens emitted before (by another engine).
+        resume: Resumes a saved run, given the request and the file; None if the engine has no checkpoints.
         require_free: Checks that saving a run overwrites no other file; the run is None if it has not been
             created yet.
         has_constant_time_per_position: Whether the time per position is about constant for a task, independent of their

@@ -1,8 +1,7 @@
 """A run in progress: the loop over an engine, and the switch from the dense engine to the fast one and back.
 
-Verified runs: every token is compared with the reference interpreter's while the model runs.
-
-A run in an arithmetic that rounds is always verified, since the rounded computation may differ from the source.
+A verified run compares every token with the reference interpreter's while the model runs. A run in an arithmetic that
+rounds is always verified, since the rounded computation may differ from the source.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.compiler.model import Model
 from softmachine.engines.engine import AuditResult, EngineRun, RunRequest, find_engine, require_verifiable
-from softmachine.engines.numerics import Arithmetic
-from softmachine.engines.numerics import find_arithmetic as arithmetic_named
+from softmachine.engines.numerics import Arithmetic, find_arithmetic
 from softmachine.engines.result import Run
 from softmachine.support.compare import Comparison, Difference
 from softmachine.support.errors import FixHint, PrecisionError, SoftmachineError, SourceError, UsageError
@@ -83,7 +81,7 @@ class RunSession:
         auto = engine == "auto"
         chosen = find_engine("dense" if auto else engine)
         self.model, self.checked = model, checked
-        self.task = RunRequest(model, word if isinstance(word, str) else tuple(word), max_steps)
+        self.request = RunRequest(model, word if isinstance(word, str) else tuple(word), max_steps)
         self.requested_arithmetic = arithmetic
         path = resume if checkpoint is None else checkpoint
         self.checkpoint = None if path is None else Path(path)
@@ -109,7 +107,7 @@ class RunSession:
         self._seconds = 0.0
         """Seconds of decoding, without preparation."""
         self._began = 0.0
-        self._now = chosen.resume(self.task, Path(resume)) if resume and chosen.resume else self._start()
+        self._now = chosen.resume(self.request, Path(resume)) if resume and chosen.resume else self._start()
         if self.checkpoint and self.checkpoint != (resume and Path(resume)) and chosen.require_free:
             chosen.require_free(self.checkpoint, self._now)
         self.resumed_count = len(self.tokens)
@@ -129,20 +127,20 @@ class RunSession:
         if self._max_dense_tokens > 0:  # the analysis takes longer than one pass
             return False
         quick = find_engine("fast").has_constant_time_per_position
-        return quick is not None and quick(self.task)
+        return quick is not None and quick(self.request)
 
     def _create_verifier(self, *, asked: bool) -> Verifier | None:
         """Return the verifier if verification was requested, or the engine uses the given arithmetic and it rounds."""
-        numbers = arithmetic_named(self.requested_arithmetic)
+        numbers = find_arithmetic(self.requested_arithmetic)
         rounds = numbers.is_approximate and numbers.name == self.arithmetic
         if not asked and not (rounds and self.checked):
             return None
         # MERGED
 
-        return Verifier(self.task, numbers, requested=asked)
+        return Verifier(self.request, numbers, requested=asked)
 
     def _start(self, tokens: Sequence[str] = ()) -> EngineRun:
-        return find_engine(self.engine).start(self.task, self.requested_arithmetic, tokens)
+        return find_engine(self.engine).start(self.request, self.requested_arithmetic, tokens)
 
     @property
     def arithmetic(self) -> str:
@@ -168,12 +166,12 @@ class RunSession:
     def context_length(self) -> int:
         """The current length of the context."""
         segments = self._now.segments
-        return segments[-1] if segments else len(self.task.prompt.tokens) + len(self.tokens)
+        return segments[-1] if segments else len(self.request.prompt.tokens) + len(self.tokens)
 
     @property
     def _length(self) -> int:
         """The largest n of the computation: for an encoder the input's length, for a decoder the last position read."""
-        prompt = self.task.prompt
+        prompt = self.request.prompt
         if not isinstance(self.model.codec, DecoderCodec):
             return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
         return max(self._now.segments, default=self.context_length) - 2  # the last token is not read
@@ -226,7 +224,7 @@ class RunSession:
     def _scale_limit(self, tokens: int) -> int:
         """Return the number of emitted tokens that make this total, input included; fewer if there are many heads."""
         return tokens * REFERENCE_HEADS // max(REFERENCE_HEADS, len(self.model.weights.heads)) - len(
-            self.task.prompt.tokens
+            self.request.prompt.tokens
         )
 
     def _switch_to_fast(self) -> bool:
@@ -235,7 +233,7 @@ class RunSession:
             return False
         before = time.perf_counter()
         try:
-            fast = find_engine("fast").start(self.task, self.requested_arithmetic, self.tokens)
+            fast = find_engine("fast").start(self.request, self.requested_arithmetic, self.tokens)
         except UsageError:
             self._may_switch_to_fast = False
             return False
@@ -312,9 +310,9 @@ class RunSession:
             tokens = tuple(tokens)
         return Run(
             model=self.model,
-            prompt=self.task.prompt,
+            prompt=self.request.prompt,
             tokens=tokens,
-            outcome=read(self.task.word, tokens),
+            outcome=read(self.request.word, tokens),
             arithmetic=self.arithmetic,
             engine=self.engine,
             seconds=self._seconds,
@@ -342,14 +340,14 @@ class Verifier:
     """Compares the output of a run with the reference interpreter, chunk by chunk.
 
     Args:
-        task: The run's task.
+        request: The run's request.
         arithmetic: The arithmetic of the run.
         requested: Whether verification was requested, so that agreement is reported as well as differences.
     """
 
-    def __init__(self, task: RunRequest, arithmetic: Arithmetic, *, requested: bool) -> None:
-        self.task, self.arithmetic, self.requested = task, arithmetic, requested
-        self._comparison = _start_comparison(task)
+    def __init__(self, request: RunRequest, arithmetic: Arithmetic, *, requested: bool) -> None:
+        self.request, self.arithmetic, self.requested = request, arithmetic, requested
+        self._comparison = _start_comparison(request)
         self._sufficient: str | None = None
         self._searched = False
 
@@ -374,7 +372,7 @@ class Verifier:
 
     def close(self) -> None:
         """Compare the end of the run, if it is determined."""
-        if self.task.max_steps is not None or not self.task.codec.is_autoregressive:
+        if self.request.max_steps is not None or not self.request.codec.is_autoregressive:
             self._comparison.close()
 
     def notes(self) -> Iterator[str]:
@@ -389,22 +387,22 @@ class Verifier:
     def find_sufficient_precision(self) -> str | None:
         """Return the first arithmetic of higher precision whose run agrees, if a bounded search finds one."""
         if not self._searched and self.difference is not None:
-            self._searched, self._sufficient = True, _search_precision(self.task, self.arithmetic)
+            self._searched, self._sufficient = True, _search_precision(self.request, self.arithmetic)
         return self._sufficient
 
 
-def _start_comparison(task: RunRequest) -> Comparison:
-    steps = UNLIMITED_STEPS if task.max_steps is None else task.max_steps
-    return Comparison(task.codec.expected_chunks(task.word, steps))
+def _start_comparison(request: RunRequest) -> Comparison:
+    steps = UNLIMITED_STEPS if request.max_steps is None else request.max_steps
+    return Comparison(request.codec.expected_chunks(request.word, steps))
 
 
-def _search_precision(task: RunRequest, numbers: Arithmetic) -> str | None:
+def _search_precision(request: RunRequest, numbers: Arithmetic) -> str | None:
     left = MAX_SEARCH_POSITIONS
     for finer in numbers.higher_precisions():
-        comparison = _start_comparison(task)
-        left -= len(task.prompt.tokens)
+        comparison = _start_comparison(request)
+        left -= len(request.prompt.tokens)
         try:
-            for piece in find_engine("dense").start(task, finer, ()).chunks():
+            for piece in find_engine("dense").start(request, finer, ()).chunks():
                 comparison.feed(piece)
                 left -= len(piece)
                 if left < 0 or comparison.difference is not None:

@@ -2,7 +2,7 @@
 
 BERT applies a layer norm after each residual addition. As in :mod:`.gpt2`, coordinates are stored as x and -x, and a
 huge ``layer_norm_eps`` makes the deviation a power of two, which the norm's weight undoes: the norm is the identity.
-Attention is bidirectional up to padding; the masks of heads are part of their scores (see :mod:`.sight`).
+Attention is bidirectional up to padding; the masks of heads are part of their scores (see :mod:`.lowering`).
 """
 
 from __future__ import annotations

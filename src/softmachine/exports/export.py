@@ -1,6 +1,6 @@
-"""Export of a model to a folder that third-party software loads, and the choice of inputs to verify it on.
+"""Export of models to folders that third-party software loads, and the choice of inputs to verify them on.
 
-Bundles of models with known circuits, exported together to one folder.
+A bundle exports models with known circuits together to one folder.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _soften(model: Model, length: int, form: ExportFormat, progress: ProgressCal
         if "soft" not in model.theorem.attentions:
             raise
         return replace(model, weights=compile_program(model.theorem.signals(model.codec, "soft")))
-    return replace(model, weights=proof.soften, certificate=proof)
+    return replace(model, weights=proof.soft_transformer, certificate=proof)
 
 
 def _choose_inputs(model: Model, length: int) -> Iterator[Word]:

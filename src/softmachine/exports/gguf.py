@@ -48,7 +48,7 @@ _TENSOR_NAMES = {
 def write_model(
     model: Model, folder: Path, length: int, dtype: str, prompt_format: PromptFormat, progress: ProgressCallback
 ) -> WrittenModel:
-    """Write ``model.gguf`` to a folder, after verifying the same weights in transformers; see :data:`.writing.Fill`."""
+    """Write ``model.gguf`` to a folder after verifying its weights in transformers; see :data:`.writer.ModelWriter`."""
     progress("placing the weights")
     placed = to_llama(lower(model, length), dtype)
     with temporary_folder(dir=folder) as scratch:

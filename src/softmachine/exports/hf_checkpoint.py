@@ -52,7 +52,7 @@ def write_model(
     to_architecture: Callable[[LoweredTransformer, str], ArchitectureTensors],
     bidirectional: bool = False,
 ) -> WrittenModel:
-    """Write a model to a folder as ``from_pretrained`` loads it; see :data:`.writing.Fill`.
+    """Write a model to a folder as ``from_pretrained`` loads it; see :data:`.writer.ModelWriter`.
 
     ``to_architecture`` lays a lowered model out for an architecture; ``bidirectional`` means that its attention is
     bidirectional.

@@ -2,16 +2,14 @@
 
 Loops are unrolled; temperatures become factors of the queries; a Heaviside unit becomes two ReLUs; the layer norm of
 one number, which is its sign, becomes two Heaviside units; a decoder's outputs become tokens of the vocabulary. Masks
-and relative biases that the architecture lacks become scores (:mod:`.sight`), features of the length become an extra
-layer (:mod:`.lengths`). Every coordinate of the residual stream is scaled by a power of two to stay within ±1. The
+and relative biases that the architecture lacks become scores, features of the length become an extra layer
+(:mod:`.sequence_length`). Every coordinate of the residual stream is scaled by a power of two to stay within ±1. The
 outputs are the same up to that number of positions.
 
-Masks and relative biases as attention scores, for architectures that have neither.
-
-With a one-hot encoding of the position in the stream, any table of numbers M(i, j) is a product of queries and keys:
-the key at j is the unit vector of j, the query at i is row i. At masked pairs M is so low that the weight is exactly 0
-in floating point; at visible pairs M is exactly 0 (or the bias), which leaves the scores unchanged. A triangle of zeros
-has full rank, so the table cannot have fewer components.
+For architectures without masks or relative biases, any table of numbers M(i, j) is a product of queries and keys, with
+a one-hot encoding of the position in the stream: the key at j is the unit vector of j, the query at i is row i. At
+masked pairs M is so low that the weight is exactly 0 in floating point; at visible pairs M is exactly 0 (or the bias),
+which leaves the scores unchanged. A triangle of zeros has full rank, so the table cannot have fewer components.
 
 A head that sees no position retrieves the zero vector; here it reads position 0, the start token, whose values are 0 in
 the constructions that have such heads.

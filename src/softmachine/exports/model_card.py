@@ -1,10 +1,7 @@
-"""Usage section of the model card: example code, inputs and outputs.
+"""Model card of an export: usage with example code, and interpretability with sizes, heads and coordinates.
 
-Interpretability section of the model card: sizes, heads, and how to read and write coordinates.
-
-NumPy forward pass of a lowered model, and a search for an activation patch that flips an answer.
-
-The patch is the example of the model card.
+The card's example of activation patching is found by a search for a patch that flips an answer, with a NumPy forward
+pass of the lowered model.
 """
 
 from __future__ import annotations
@@ -79,17 +76,17 @@ def format_usage(texts: CardTexts, model: LoweredTransformer, prompt_format: Pro
         unknown=model.unknown_id,
         shown=_format_run(prompt_format, sample, spelled) if texts.is_autoregressive else "",
         prints="\n".join([*prints, *(f"# {line}" for line in printed)]),
-        imports=_IMPORTS if prompt_format.interface and prompt_format.interface.outputs else "",
-        facts=_FACTS if prompt_format.interface and prompt_format.interface.outputs else "",
+        imports=_FACTS_IMPORTS if prompt_format.interface and prompt_format.interface.outputs else "",
+        facts=_FACTS_CODE if prompt_format.interface and prompt_format.interface.outputs else "",
     )
     output = _format_output(texts, prompt_format, length, spelled)
     return f"{code}\n{_format_input(texts, prompt_format, spelled)}\n\n{output}\n"
 
 
-_BAR = r"\|"
+_ESCAPED_BAR = r"\|"
 """A vertical bar in a Markdown table."""
-_IMPORTS = "import json\nfrom pathlib import Path\n\n"
-_FACTS = 'facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))\n'
+_FACTS_IMPORTS = "import json\nfrom pathlib import Path\n\n"
+_FACTS_CODE = 'facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))\n'
 
 
 def choose_example(prompt_format: PromptFormat) -> TestInput:
@@ -125,7 +122,7 @@ def _print_code(interface: Interface | None, sample: TestInput) -> tuple[list[st
     return code, printed
 
 
-def _format_input(manual: CardTexts, prompt_format: PromptFormat, spelled: Mapping[str, str]) -> str:
+def _format_input(texts: CardTexts, prompt_format: PromptFormat, spelled: Mapping[str, str]) -> str:
     """The paragraph about inputs and the special tokens around them."""
     interface = prompt_format.interface
     parts = []
@@ -140,36 +137,39 @@ def _format_input(manual: CardTexts, prompt_format: PromptFormat, spelled: Mappi
         *_format_special_tokens(prompt_format.suffix, "after", spelled),
     ]
     if marks:
-        parts.append(f"{manual.special_tokens_intro} {' and '.join(marks)}.")
+        parts.append(f"{texts.special_tokens_intro} {' and '.join(marks)}.")
     notes = (
-        manual.notes.replace(SPACES_REQUIRED, _SPACES_OPTIONAL)
+        texts.notes.replace(SPACES_REQUIRED, _SPACES_OPTIONAL)
         if prompt_format.unspaced_alphabet(spelled)
-        else manual.notes
+        else texts.notes
     )
     return f"**Input.** {' '.join([*parts, notes]).strip()}"
 
 
-def _format_output(manual: CardTexts, prompt_format: PromptFormat, length: int, spelled: Mapping[str, str]) -> str:
+def _format_output(texts: CardTexts, prompt_format: PromptFormat, length: int, spelled: Mapping[str, str]) -> str:
     """The paragraph about the positions and the meaning of outputs."""
     interface = prompt_format.interface
-    stops = _format_list([spelled[token] for token in prompt_format.stop_tokens]) if manual.is_autoregressive else ""
+    stops = _format_list([spelled[token] for token in prompt_format.stop_tokens]) if texts.is_autoregressive else ""
     if interface is None:
         cut = f"A run that does not end within {pluralize(length, 'position')} is cut off and has no verdict."
         ends = f"a run ends with {stops}" if stops else "no token ends a run"
         return f"**Output.** The model continues the input token by token; {ends}. {cut}"
     last = f" to {length - 1:,}" if interface.inputs else ""
     where = f"The model gives an answer at every position, counted from 0{last}."
-    if manual.is_autoregressive:
+    if texts.is_autoregressive:
         where = f"The model computes an answer at every position; the generated token is the last one: {stops}."
     parts = ["**Output.**", where, interface.meaning]
-    if not (manual.is_autoregressive or interface.outputs or all(choose_example(prompt_format).expected)):
+    if not (texts.is_autoregressive or interface.outputs or all(choose_example(prompt_format).expected)):
         parts.append("Answers shown as `·` are arbitrary.")
     if interface.verdict is not None:
         which = "the last answer" if interface.verdict == -1 else f"the answer at position {interface.verdict}"
         parts.append(f"An input is accepted if {which} is `true`.")
     if not interface.outputs:
         return " ".join(parts)
-    cells = [(quote_code(name).replace("|", _BAR), str(position)) for name, position in interface.outputs[:MAX_LISTED]]
+    cells = [
+        (quote_code(name).replace("|", _ESCAPED_BAR), str(position))
+        for name, position in interface.outputs[:MAX_LISTED]
+    ]
     if len(interface.outputs) > MAX_LISTED:
         cells.append(("…", "see `interface` in `softmachine.json`"))
     rows = [f"| {name} | {position} |" for name, position in cells]

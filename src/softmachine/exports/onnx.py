@@ -38,7 +38,7 @@ MASKED_SCORE = -1e30
 def write_model(
     compiled: Model, folder: Path, length: int, dtype: str, prompt_format: PromptFormat, progress: ProgressCallback
 ) -> WrittenModel:
-    """Write ``model.onnx`` to a folder, and verify it with onnxruntime; see :data:`.writing.Fill`."""
+    """Write ``model.onnx`` to a folder, and verify it with onnxruntime; see :data:`.writer.ModelWriter`."""
     progress("placing the weights")
     model = lower(compiled, length, bidirectional=not prompt_format.is_decoder and not compiled.weights.is_causal)
     graph = _GraphBuilder(model, dtype)

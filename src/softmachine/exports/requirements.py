@@ -1,6 +1,6 @@
 """Requirements of third-party architectures: checks that a model fits, with the reason if it does not.
 
-RoPE configuration without rotation, for compiled and trained checkpoints.
+Also defines the RoPE configuration without rotation, for compiled and trained checkpoints.
 """
 
 from __future__ import annotations

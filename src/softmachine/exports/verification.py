@@ -2,7 +2,7 @@
 
 :class:`ExpectedAnswers` compares logits with expected outputs; all formats use it.
 
-Verification of a checkpoint on disk, in this process or in worker processes that load it from there.
+A checkpoint on disk is verified in this process, or in worker processes that load it from there.
 """
 
 from __future__ import annotations
@@ -326,8 +326,8 @@ def verify_checkpoint(
 ) -> Verification:
     """Load a model, run it on the samples, and compare.
 
-    The current executor (:func:`.crew.hiring`) helps if it takes long. Only small models use it: the others use all
-    cores by themselves, and their rounding depends on the number of threads.
+    The current executor (:func:`.executors.use_executor`) helps if it takes long. Only small models use it: the others
+    use all cores by themselves, and their rounding depends on the number of threads.
 
     Args:
         checkpoint: The checkpoint.
@@ -340,8 +340,8 @@ def verify_checkpoint(
     small = lowered.embedding.size < MAX_WORKER_EMBEDDING
     verifier = CheckpointVerifier(checkpoint.load(), lowered, prompt_format, checkpoint.dtype, generating=generating)
     with torch_threads(1 if small else None):
-        crew = current_executor() if small else None
-        return verifier.verify(gain, progress, crew, partial(_worker_task, verifier, checkpoint))
+        factory = current_executor() if small else None
+        return verifier.verify(gain, progress, factory, partial(_worker_task, verifier, checkpoint))
 
 
 @dataclass(frozen=True)

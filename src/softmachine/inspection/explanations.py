@@ -1,6 +1,6 @@
 """One position of a run as text: attention of each head, changes of the residual stream, and logits.
 
-Sentences that explain a head's attention: the theorem's own, or a generic one.
+Attention of a head is explained by a sentence, the theorem's own or a generic one.
 """
 
 from __future__ import annotations

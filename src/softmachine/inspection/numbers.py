@@ -1,6 +1,7 @@
-"""Conversion of flint numbers: rationals to fractions, balls to enclosures.
+"""Exact numbers for display and for JSON.
 
-JSON encoding of exact numbers: integers that JavaScript represents exactly, else text; tables by differences.
+Flint numbers are converted: rationals to fractions, balls to enclosures. JSON holds integers that JavaScript represents
+exactly, and other numbers as text; tables are stored by differences.
 """
 
 from __future__ import annotations

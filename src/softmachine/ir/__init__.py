@@ -1,7 +1,7 @@
 """Signals: the intermediate representation between a theorem and its weights.
 
 A signal is a vector at every position of the sequence. Five primitives create signals (:mod:`.primitives`); everything
-else is a gadget composed of them (:mod:`.gadgets`). :func:`.evaluate.evaluate` computes any signal exactly.
+else is a gadget composed of them (:mod:`.gadgets`). :func:`.interpreter.evaluate` computes any signal exactly.
 """
 
 from softmachine.ir.interpreter import evaluate

@@ -119,7 +119,7 @@ def recognise(text: str, *, filename: str | None = None) -> str:
     for entry in formats().values():
         if entry.looks_like(text):
             return entry.name
-    raise SourceError("unknown source format", place=SourceLocation(filename or "<string>"), hint=_format_list())
+    raise SourceError("unknown source format", place=SourceLocation(filename or "<string>"), hint=_list_formats())
 
 
 def parse(
@@ -153,7 +153,7 @@ def format_by_name(name: str, source: str = "<string>") -> Format:
     """
     entry = _REGISTRY.find(name)
     if entry is None:
-        hint = did_you_mean(name, formats()) or _format_list()
+        hint = did_you_mean(name, formats()) or _list_formats()
         raise SourceError(f"unknown format {name!r}", place=SourceLocation(source), hint=hint)
     return entry
 
@@ -211,6 +211,6 @@ def raise_inexpressible(source: Source, format_name: str, obstacles: Iterable[st
         raise UsageError(f"{source.name!r} cannot be written in the {format_name} format:{reasons}")
 
 
-def _format_list() -> str:
+def _list_formats() -> str:
     names = (f"{entry.name} ({' '.join(entry.extensions)})" for entry in formats().values())
     return f"the formats are {', '.join(names)}"

@@ -1,12 +1,9 @@
-"""Check of a model on many words, in this process or on workers, with the same report.
+"""Sweeps over many words, in this process or on workers, part by part; such as the check of a model.
 
-Sweeps in this process or on workers, part by part. Workers receive text and numbers, never weights.
-
-Recipe of a model: what workers receive in place of its weights, with the digest of the result.
-
-Theorem, source text, attention and lengths determine a compiled model. A worker compiles it again and compares the
-digest of the weights. Digests differ if the worker has another version of softmachine, or if the weights were not
-compiled from the source, such as edited weights of a folder; such a model is not sent to workers.
+Workers receive text and numbers, never weights: a model is sent as its recipe (theorem, source text, attention and
+lengths), with the digest of the weights. A worker compiles it again and compares the digest. Digests differ if the
+worker has another version of softmachine, or if the weights were not compiled from the source, such as edited weights
+of a folder; such a model is not sent to workers.
 """
 
 from __future__ import annotations
@@ -115,7 +112,7 @@ def _compile_cached(recipe: Recipe) -> Model:
     if recipe.certified is None:
         return model
     proof = certify_theorem_program(model, *recipe.certified)
-    return replace(model, weights=proof.soften, certificate=proof)
+    return replace(model, weights=proof.soft_transformer, certificate=proof)
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,7 @@ class CheckOptions:
         seed: Seed of the random words.
         arithmetic: The arithmetic; one that is not given by name is confined to its process.
         max_steps: Longer runs are compared up to this step.
-        first: Whether to stop at the first word on which model and interpreter differ.
+        stop_at_first: Whether to stop at the first word on which model and interpreter differ.
     """
 
     up_to: int | None = None
@@ -138,9 +135,9 @@ class CheckOptions:
     seed: int = 0
     arithmetic: str | Arithmetic = "float64"
     max_steps: int = 10_000
-    first: bool = False
+    stop_at_first: bool = False
 
-    def make_sweep(self, model: Model) -> InputSelection:
+    def select_inputs(self, model: Model) -> InputSelection:
         """Return the words of a model to check."""
         return InputSelection.choose(model, up_to=self.up_to, sample=self.sample, length=self.length, seed=self.seed)
 
@@ -151,21 +148,21 @@ class CheckJob:
 
     Args:
         recipe: How the model is compiled.
-        wanted: Which words are checked, and how.
-        yes: Whether estimates of time and memory are ignored.
+        options: Which words are checked, and how.
+        allow_expensive: Whether estimates of time and memory are ignored.
     """
 
     recipe: Recipe
-    wanted: CheckOptions
-    yes: bool
+    options: CheckOptions
+    allow_expensive: bool
 
 
-def make_check_worker(model: Model, wanted: CheckOptions) -> RangeFunction:
+def make_check_worker(model: Model, options: CheckOptions) -> RangeFunction:
     """Return a function that checks a part of the words in this process; the weights are prepared once."""
-    sweep, engine = wanted.make_sweep(model), DenseEngine(model.weights, wanted.arithmetic)
+    inputs, engine = options.select_inputs(model), DenseEngine(model.weights, options.arithmetic)
 
     def work(start: int, stop: int) -> Json:
-        report = _check_part(sweep, engine, wanted, start, stop)
+        report = _check_part(inputs, engine, options, start, stop)
         return {
             "inputs": report.inputs,
             "tokens": report.tokens,
@@ -175,30 +172,30 @@ def make_check_worker(model: Model, wanted: CheckOptions) -> RangeFunction:
     return work
 
 
-def _check_part(sweep: InputSelection, engine: DenseEngine, wanted: CheckOptions, start: int, stop: int) -> Report:
-    """Check a part of the words; with ``first``, up to the first disagreement."""
+def _check_part(inputs: InputSelection, engine: DenseEngine, options: CheckOptions, start: int, stop: int) -> Report:
+    """Check a part of the words; with ``stop_at_first``, up to the first disagreement."""
 
     def checked(count: int) -> Report:
-        words = islice(sweep.slice(start, stop), count)
-        return check.check_inputs(sweep.model, words, arithmetic=engine, max_steps=wanted.max_steps)
+        words = islice(inputs.slice(start, stop), count)
+        return check.check_inputs(inputs.model, words, arithmetic=engine, max_steps=options.max_steps)
 
     report = checked(stop - start)
-    if report.holds or not wanted.first:
+    if report.holds or not options.stop_at_first:
         return report
     # The words before it agree, so the counts do not depend on how the words are divided into parts.
     wrong = report.disagreements[0].word
-    return checked(next(k for k, word in enumerate(sweep.slice(start, stop), 1) if word == wrong))
+    return checked(next(k for k, word in enumerate(inputs.slice(start, stop), 1) if word == wrong))
 
 
 @lru_cache(maxsize=2)
-def _cached_worker(recipe: Recipe, wanted: CheckOptions) -> RangeFunction:
-    return make_check_worker(recipe.compile(), wanted)
+def _cached_worker(recipe: Recipe, options: CheckOptions) -> RangeFunction:
+    return make_check_worker(recipe.compile(), options)
 
 
 def check_part(job: CheckJob, start: int, stop: int) -> Json:
     """Check a part of the words on a worker."""
-    with allow_expensive(job.yes):
-        return _cached_worker(job.recipe, job.wanted)(start, stop)
+    with allow_expensive(job.allow_expensive):
+        return _cached_worker(job.recipe, job.options)(start, stop)
 
 
 class CheckRun:
@@ -209,7 +206,7 @@ class CheckRun:
 
     Args:
         model: The model.
-        wanted: Which words, and how.
+        options: Which words, and how.
         factory: The executor for long checks.
         journal: File that records finished parts.
         progress: Progress callback; called if the executor cannot be used.
@@ -218,14 +215,14 @@ class CheckRun:
     def __init__(
         self,
         model: Model,
-        wanted: CheckOptions,
+        options: CheckOptions,
         *,
         factory: ExecutorFactory | None = None,
         journal: Path | None = None,
         progress: ProgressCallback = ignore_progress,
     ) -> None:
-        self.model, self.wanted, self.crew, self.tell = model, wanted, factory, progress
-        self.sweep = wanted.make_sweep(model)
+        self.model, self.options, self.factory, self.progress = model, options, factory, progress
+        self.inputs = options.select_inputs(model)
         self.journal = journal
         self.report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
 
@@ -236,13 +233,13 @@ class CheckRun:
             for part in found:
                 self.report = replace(self.report.merge(self._decode_report(part)), seconds=time.perf_counter() - began)
                 yield part
-                if self.wanted.first and not self.report.holds:
+                if self.options.stop_at_first and not self.report.holds:
                     return
 
     def _check_promises(self) -> None:
         """Test the promises of a plug-in, which certificates depend on."""
         try:
-            tested = check_plugin_promises(self.model, self.sweep.max_length)
+            tested = check_plugin_promises(self.model, self.inputs.max_length)
         except BrokenPromiseError as error:
             self.report = replace(self.report, broken_promise=error.message)
         else:
@@ -250,25 +247,25 @@ class CheckRun:
             self.report = replace(self.report, notes=notes)
 
     def _parts(self, journal: Journal | None) -> Generator[PartResult, None, None]:
-        hands, known = self.crew.worker_count if self.crew else 1, journal.finished_count if journal else 0
-        foresight = self.sweep.forecast_cost(self.wanted.arithmetic, self.wanted.max_steps, hands, known)
-        here = make_check_worker(self.model, self.wanted)
+        workers, known = self.factory.worker_count if self.factory else 1, journal.finished_count if journal else 0
+        forecast = self.inputs.forecast_cost(self.options.arithmetic, self.options.max_steps, workers, known)
+        here = make_check_worker(self.model, self.options)
         return map_range(
             here,
-            self.sweep.total,
+            self.inputs.total,
             remote_work=self._make_remote_work,
-            factory=self.crew,
+            factory=self.factory,
             journal=journal,
-            check=foresight.check,
-            progress=self.tell,
+            check=forecast.check,
+            progress=self.progress,
         )
 
     def _make_remote_work(self) -> RangeFunction | None:
         recipe = self._recipe()
-        return None if recipe is None else partial(check_part, CheckJob(recipe, self.wanted, is_allowed()))
+        return None if recipe is None else partial(check_part, CheckJob(recipe, self.options, is_allowed()))
 
     def _recipe(self) -> Recipe | None:
-        return Recipe.from_model(self.model) if isinstance(self.wanted.arithmetic, str) else None
+        return Recipe.from_model(self.model) if isinstance(self.options.arithmetic, str) else None
 
     def _open_journal(self) -> AbstractContextManager[Journal | None]:
         if self.journal is None:
@@ -278,7 +275,7 @@ class CheckRun:
             raise UsageError(
                 f"a sweep of {self.model.name!r} cannot have a journal: no source text determines its weights"
             )
-        return closing(Journal(self.journal, {"sweep": "check", **asdict(recipe), **asdict(self.wanted)}))
+        return closing(Journal(self.journal, {"sweep": "check", **asdict(recipe), **asdict(self.options)}))
 
     def _decode_report(self, part: PartResult) -> Report:
         """Decode the report of a part; a matching journal without one was modified."""

@@ -1,11 +1,10 @@
-"""Free memory of this process, according to the system, its control groups and its resource limits.
+"""Resources: free memory, and cost estimates of expensive work, which is refused above a limit without consent.
 
-Cost estimates of expensive work, which is refused above a limit unless the caller has allowed it.
+Free memory is what the system, the process's control groups and its resource limits leave; large arrays are only
+allocated after checking it.
 
 Code that is about to do expensive work passes an estimate to :func:`require_affordable`. A caller allows all work
 inside a block by ``with consent(yes=True): …``; there is no other override.
-
-Memory guard: checks free memory before a large array is allocated.
 """
 
 from __future__ import annotations
@@ -238,9 +237,9 @@ def with_cost_forecast(items: Iterable[Item], total: float, work: str, hint: str
     Raises:
         TooExpensiveError: Soon after the start, if it takes too long and is not allowed.
     """
-    foresight = CostForecast(total, work, hint=hint)
+    forecast = CostForecast(total, work, hint=hint)
     for done, item in enumerate(items):
-        foresight.check(done)
+        forecast.check(done)
         yield item
 
 

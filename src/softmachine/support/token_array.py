@@ -297,7 +297,7 @@ class CompressedSequence(CodedSequence[Item]):
         yield self._room[: self._length % BLOCK_SIZE].copy()
 
     def restore(self, saved: Sequence[Numbers], vocabulary_size: int) -> None:
-        """Restore the arrays of :meth:`saved`, with validation, since files are untrusted.
+        """Restore the arrays of :meth:`arrays_to_save`, with validation, since files are untrusted.
 
         Args:
             saved: The arrays.

@@ -4,10 +4,9 @@ Multi-head attention and feed-forward sublayers around a residual stream; layer 
 that have it. Encoders and decoders are the same class: in a decoder all masks are causal, and the outputs are next
 tokens.
 
-The digest of a transformer: SHA-256 of its numbers and structure, without the names of coordinates, heads and units.
-
-Two transformers with the same digest compute the same logits. Vocabulary and outputs are part of it, since they define
-what is computed; position features and relations enter by their saved form.
+The digest is the SHA-256 of the numbers and the structure, without the names of coordinates, heads and units. Two
+transformers with the same digest compute the same logits. Vocabulary and outputs are part of it, since they define what
+is computed; position features and relations enter by their saved form.
 """
 
 from __future__ import annotations

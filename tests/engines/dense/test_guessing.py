@@ -26,7 +26,7 @@ BUSY_BEAVER = sm.compile("busy-beaver-3").weights
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Speculation starts at the first token."""
-    monkeypatch.setattr(decoding, "_MIN_DECODED", 0)
+    monkeypatch.setattr(decoding, "_MIN_TOKENS_BEFORE_DRAFTS", 0)
 
 
 def said(engine: DenseEngine, word: Sequence[str], count: int, stops: Callable[[str], bool] | None = None) -> list[str]:

@@ -37,7 +37,7 @@ def test_nothing_is_reported_about_the_default_step_limit(monkeypatch: pytest.Mo
 
 
 def test_a_run_beyond_the_limit_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.max_positions", 60)
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.GeneratedCode.max_positions", 60)
     running = RunSession(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=10**10)
     with pytest.raises(PrecisionError, match="more than 60 positions"):
         list(running.chunks())

@@ -240,7 +240,7 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even `auto` does not let the dense engine read a billion tokens again."""
-    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.max_positions", 50)
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.GeneratedCode.max_positions", 50)
     monkeypatch.setattr("softmachine.engines.run.MAX_FALLBACK_TOKENS", 20)
     monkeypatch.setattr("softmachine.engines.run.MAX_DENSE_TOKENS", 0)
     with pytest.raises(PrecisionError, match="a context of more than 50 positions exceeds the range") as caught:
@@ -249,8 +249,8 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     running = RunSession(literal, "", checkpoint=tmp_path / "run")
     with pytest.raises(PrecisionError):
         list(running)
-    assert len(running.result().tokens) == 50 - len(running.task.prompt.tokens) + 1
-    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.max_positions", 1000)
+    assert len(running.result().tokens) == 50 - len(running.request.prompt.tokens) + 1
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.GeneratedCode.max_positions", 1000)
     assert resumed(literal, tmp_path / "run").result().halted
 
 

@@ -1,8 +1,8 @@
-"""Speed of checking formulas: transformer and comparison, against evaluating the formula in plain Python.
+"""Measurements of ``softmachine bench``: checking formulas, start-up, and decoding.
 
-Start-up time of small commands, against an empty Python process.
-
-Decoding speed of transformers of Turing machines, against other implementations of the same steps or tokens.
+Formulas are checked by the transformer with comparison, against evaluating the formula in plain Python; start-up of
+small commands is measured against an empty Python process; decoding by transformers of Turing machines, against other
+implementations of the same steps or tokens.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from softmachine.support.errors import SoftmachineError
 from softmachine.support.files import temporary_folder
 from softmachine.theorems.codec import DecoderCodec
 
-FORMULAS = ("Q_a since Q_b", "#<[Q_a] >= 2*#>[Q_b]", "odd(#<[Q_a]) and always (Q_a -> once Q_b)")
-LENGTH, WORDS = 16, 4096
+CHECKED_FORMULAS = ("Q_a since Q_b", "#<[Q_a] >= 2*#>[Q_b]", "odd(#<[Q_a]) and always (Q_a -> once Q_b)")
+CHECKED_LENGTH, CHECKED_WORDS = 16, 4096
 
 
 def measure_checking() -> Iterator[Result]:
     """Measure the words of 16 symbols per second."""
-    for text in FORMULAS:
+    for text in CHECKED_FORMULAS:
         source = api.extend_alphabet(api.load(text), "ab")
         assert isinstance(source, Specification)
         model = api.compile(source)
-        words = list(islice(product("ab", repeat=LENGTH), WORDS))
+        words = list(islice(product("ab", repeat=CHECKED_LENGTH), CHECKED_WORDS))
 
         def checked(model: Model = model, words: list[tuple[str, ...]] = words) -> None:
             if not check_inputs(model, words).holds:
@@ -49,24 +49,24 @@ def measure_checking() -> Iterator[Result]:
                 truth_values(source, word)
 
         plain, ours = time_in_turn(evaluated, checked)
-        yield Result("checking", text, WORDS / ours, "words", {"plain Python": plain / ours})
+        yield Result("checking", text, CHECKED_WORDS / ours, "words", {"plain Python": plain / ours})
 
 
-COMMANDS = (("--version",), ("run", "palindrome", "abba", "--quiet"))
+STARTUP_COMMANDS = (("--version",), ("run", "palindrome", "abba", "--quiet"))
 
 
-def measure_starting() -> Iterator[Result]:
+def measure_startup() -> Iterator[Result]:
     """Measure the calls per second of processor time."""
-    for arguments in COMMANDS:
+    for arguments in STARTUP_COMMANDS:
         best = {"ours": float("inf"), "nothing": float("inf")}
         for _ in range(ROUNDS):
-            best["nothing"] = min(best["nothing"], _seconds("-c", "pass"))
-            best["ours"] = min(best["ours"], _seconds("-m", "softmachine", *arguments))
+            best["nothing"] = min(best["nothing"], _process_seconds("-c", "pass"))
+            best["ours"] = min(best["ours"], _process_seconds("-m", "softmachine", *arguments))
         ratios = {"python -c pass": best["nothing"] / best["ours"]}
         yield Result("starting", f"softmachine {' '.join(arguments)}", 1 / best["ours"], "calls", ratios)
 
 
-def _seconds(*arguments: str) -> float:
+def _process_seconds(*arguments: str) -> float:
     """Measure the processor seconds of a process; elapsed seconds where the system does not report them."""
     before = _child_seconds()
     subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
@@ -82,8 +82,8 @@ def _child_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-MACHINES = {"busy beaver 5": "busy-beaver-5", "binary counter": "binary-counter", "bouncer": "1RB1LA_1LA1RB"}
-STEPS, WARM_UP_STEPS = 10_000_000, 100_000
+DECODED_MACHINES = {"busy beaver 5": "busy-beaver-5", "binary counter": "binary-counter", "bouncer": "1RB1LA_1LA1RB"}
+DECODED_STEPS, WARM_UP_STEPS = 10_000_000, 100_000
 """Number of steps; and of those that are not measured, since loops are compiled meanwhile."""
 DENSE_STEPS, STOCK_POSITIONS = 500, 256
 
@@ -91,15 +91,15 @@ DENSE_STEPS, STOCK_POSITIONS = 500, 256
 def measure_decoding() -> Iterator[Result]:
     """Measure the tokens per second of the fast engine, with one token per step."""
     notes = () if find_compiler() else ("no C compiler was found, so the C loop was not measured",)
-    stock, missing = _measure_generate("busy-beaver-5")
-    for name, source in MACHINES.items():
+    stock, missing = _measure_transformers_generate("busy-beaver-5")
+    for name, source in DECODED_MACHINES.items():
         machine = api.load(source)
         assert isinstance(machine, TuringMachine)
         model = api.compile(machine)
         engine = FastEngine(model.weights)
         plain, speed = _measure_speeds(partial(_interpret, machine), partial(decode, engine, model))
         ratios = {"interpreter": speed / plain}
-        in_c = measure_c_loop(machine, STEPS, ROUNDS)
+        in_c = measure_c_loop(machine, DECODED_STEPS, ROUNDS)
         if in_c is not None:
             ratios["C loop"] = speed / in_c
         ratios["dense engine"] = speed / _measure_dense(model)
@@ -112,9 +112,10 @@ def _measure_speeds(*actions: Callable[[int], object]) -> list[float]:
     """Measure the steps per second of each action, after a warm-up."""
     for action in actions:
         action(WARM_UP_STEPS)  # compiles
-    times = time_in_turn(*(partial(action, steps) for action in actions for steps in (WARM_UP_STEPS, STEPS)))
+    times = time_in_turn(*(partial(action, steps) for action in actions for steps in (WARM_UP_STEPS, DECODED_STEPS)))
     return [
-        (STEPS - WARM_UP_STEPS) / max(long - short, 1e-9) for short, long in zip(times[::2], times[1::2], strict=True)
+        (DECODED_STEPS - WARM_UP_STEPS) / max(long - short, 1e-9)
+        for short, long in zip(times[::2], times[1::2], strict=True)
     ]
 
 
@@ -139,7 +140,7 @@ def _measure_dense(model: Model) -> float:
     return DENSE_STEPS / (time.process_time() - began)
 
 
-def _measure_generate(source: str) -> tuple[float | None, tuple[str, ...]]:
+def _measure_transformers_generate(source: str) -> tuple[float | None, tuple[str, ...]]:
     """Measure the tokens per second of ``generate()`` on an export; without torch, return a note."""
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         return None, ("torch is not installed, so generate() was not measured",)

@@ -8,7 +8,7 @@ blocks compute in every layer; the result of block t is correct from layer t, by
 
 Needs: hard attention without masks; the indices of position and block as position features. Costs: P positions of
 padding per executed layer (layers of a loop count once per iteration); 2 layers per layer, in the same loops; twice the
-width and O(log) coordinates for addresses. One weight dominates all scores (:mod:`.reach`).
+width and O(log) coordinates for addresses. One weight dominates all scores (:mod:`.ranges`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ original keys and values there. The last cell of a row is empty, and visible onl
 is a feature of the cell.
 
 Needs: hard attention; i, j and flags as position features. Costs: P(P + 1) positions of padding, 2 layers per layer,
-twice the width and 3⌈log₂ P⌉ + O(1) coordinates for addresses. One weight dominates all scores (:mod:`.reach`).
+twice the width and 3⌈log₂ P⌉ + O(1) coordinates for addresses. One weight dominates all scores (:mod:`.ranges`).
 """
 
 from __future__ import annotations

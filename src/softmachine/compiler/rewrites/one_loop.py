@@ -7,7 +7,7 @@ selecting which sub-block executes", with "the iteration counter tracked in a de
 This is that block: all layers of all blocks, each with a flag that disables it. Heads cannot be disabled, so they write
 to scratch coordinates, from which the feed-forward network moves the values to their targets, unless the block is
 disabled, and which it clears. Hidden units of a disabled block are kept below 0 by a weight that dominates everything
-else they read (:mod:`.reach`). The flag is stored in two coordinates, so that half the weight suffices, and the fixed
+else they read (:mod:`.ranges`). The flag is stored in two coordinates, so that half the weight suffices, and the fixed
 point format of the given weights can represent it.
 
 One coordinate cannot count in constant precision: the largest number of F_2 is 15/4. So the counter is binary, with one

@@ -120,7 +120,7 @@ class PiecewiseLinear:
     parts: tuple[tuple[Fraction, Fraction, Fraction, str], ...]
 
     def value_at(self, z: Fraction) -> Fraction:
-        """Return the value without step units, which :meth:`range` adds."""
+        """Return the value without step units, which :meth:`split_slope` bounds."""
         return sum(
             (w * max(factor * z + bias, Fraction(0)) for w, factor, bias, how in self.parts if how == "relu"),
             Fraction(0),

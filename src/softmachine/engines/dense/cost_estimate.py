@@ -2,8 +2,8 @@
 
 A pass over n tokens makes about n · (nonzero weights) products in its maps, and n² · (d + e) in a head with keys of d
 and values of e numbers; a loop repeats them in every iteration. For bidirectional heads only scores of distinct queries
-with distinct keys count, and later iterations only compute what has changed (:mod:`.everywhere`). Memory grows with n
-and, for causal models, with the number of iterations.
+with distinct keys count, and later iterations only compute what has changed (:mod:`.incremental_attention`). Memory
+grows with n and, for causal models, with the number of iterations.
 """
 
 from __future__ import annotations

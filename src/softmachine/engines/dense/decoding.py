@@ -1,11 +1,11 @@
-"""Greedy decoding: read the prompt, then append the token of the largest logit until one stops the run.
+"""Greedy decoding: the token of the largest logit is appended until one stops the run.
 
-Decoding in segments: after a summary, the model continues from the summary alone, which bounds the context.
+Runs with summaries are decoded in segments: after a summary, the model continues from the summary alone, which bounds
+the context.
 
-Speculative decoding (Leviathan, Kalman and Matias, 2023): a draft model proposes tokens that one pass verifies.
-
-The draft model has the same weights in floats without error bounds. A pass in the requested arithmetic verifies the
-draft, and its tokens are the output, whatever the draft.
+Decoding is speculative (Leviathan, Kalman and Matias, 2023): a draft model, which has the same weights in floats
+without error bounds, proposes tokens, and one pass in the requested arithmetic verifies them. The tokens of that pass
+are the output, whatever the draft.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.support.errors import SoftmachineError, UsageError
 from softmachine.theorems.codec import Prompt
 
-_MIN_DECODED = 2
+_MIN_TOKENS_BEFORE_DRAFTS = 2
 """Decoded tokens before speculation starts; building the draft model costs more than shorter runs gain."""
 _INITIAL_DRAFT_LENGTH, _MAX_DRAFT_LENGTH = 16, 128
 """Draft length: starts at the first, doubles after each fully accepted draft, up to the second."""
@@ -47,7 +47,7 @@ class Speculator:
 
     def propose(self, tokens: Sequence[str], decoded_count: int) -> tuple[str, ...]:
         """Draft the tokens after ``tokens``, ``decoded_count`` of which were decoded; empty if it does not pay."""
-        if not self.is_useful or (decoded_count < _MIN_DECODED and not self.engine.has_draft_weights):
+        if not self.is_useful or (decoded_count < _MIN_TOKENS_BEFORE_DRAFTS and not self.engine.has_draft_weights):
             return ()
         guesses: list[str] = []
         try:

@@ -2,7 +2,7 @@
 
 A pass embeds the tokens and adds the position features; every layer adds the values that its heads retrieve
 (:mod:`.attention`) and the output of its feed-forward network; the largest logit decides. Stacking of heads
-(:mod:`.grouping`), caches (:mod:`.memory`) and speculative decoding (:mod:`.guessing`) only make it faster.
+(:mod:`.layer`), caches (:mod:`.kv_cache`) and speculative decoding (:mod:`.decoding`) only make it faster.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class DenseEngine:
     @property
     def has_draft_weights(self) -> bool:
         """Whether the draft model has been built."""
-        return "plain" in vars(self)
+        return "draft_weights" in vars(self)
 
     def embed_positions(self, positions: range, length: int | None) -> Tensor:
         """Return the position embedding at some positions of an input of length n."""

@@ -43,7 +43,7 @@ class DenseLayer:
     network: TensorMap | None
 
     @staticmethod
-    def of(layer: Layer, width: int, numbers: Arithmetic) -> DenseLayer:
+    def of(layer: Layer, width: int, arithmetic: Arithmetic) -> DenseLayer:
         """Prepare a layer of a residual stream of this width for an arithmetic."""
         groups = group_by_keys(layer.heads)
         outputs = concat_columns([head.output for head in layer.heads], width)
@@ -51,10 +51,10 @@ class DenseLayer:
             groups=groups,
             order=_head_order(layer.heads, groups),
             projection=prepare_affine_map(
-                stack_maps([part for group in groups for part in group_projections(group)], width), numbers
+                stack_maps([part for group in groups for part in group_projections(group)], width), arithmetic
             ),
-            output=numbers.compile_residual_affine(outputs.rows, outputs.columns, (Fraction(0),) * width),
-            network=_prepare_network(layer.feed_forward, numbers),
+            output=arithmetic.compile_residual_affine(outputs.rows, outputs.columns, (Fraction(0),) * width),
+            network=_prepare_network(layer.feed_forward, arithmetic),
         )
 
     def split_projections(self, projected: Tensor) -> Iterator[HeadGroup]:
@@ -65,24 +65,24 @@ class DenseLayer:
             yield HeadGroup(group, next(parts), [next(parts) for _ in group], [next(parts) for _ in group])
 
 
-def prepare_affine_map(affine: AffineMap, numbers: Arithmetic) -> TensorMap:
+def prepare_affine_map(affine: AffineMap, arithmetic: Arithmetic) -> TensorMap:
     """Prepare an affine map for an arithmetic."""
-    return numbers.compile_affine(*_sparse_affine(affine))
+    return arithmetic.compile_affine(*_sparse_affine(affine))
 
 
 def _sparse_affine(affine: AffineMap) -> SparseAffine:
     return affine.weight.rows, affine.weight.columns, affine.bias
 
 
-def _prepare_network(forward: FeedForward, numbers: Arithmetic) -> TensorMap | None:
+def _prepare_network(forward: FeedForward, arithmetic: Arithmetic) -> TensorMap | None:
     if not forward.units and not any(forward.second.bias):
         return None
     steps = np.array([activation == "step" for activation in forward.activations], dtype=bool)
     if forward.norms:
-        return numbers.compile_norm_network(
+        return arithmetic.compile_norm_network(
             _sparse_affine(forward.first), steps, _sparse_affine(forward.second), forward.norms
         )
-    return numbers.compile_network(_sparse_affine(forward.first), steps, _sparse_affine(forward.second))
+    return arithmetic.compile_network(_sparse_affine(forward.first), steps, _sparse_affine(forward.second))
 
 
 def group_projections(group: Sequence[Head]) -> list[AffineMap]:

@@ -34,16 +34,16 @@ class PositionFeatures(NamedTuple):
         """Evaluate features at these positions; ``length`` is n, None for models that do not read it."""
         if length is not None:
             return _evaluate(features, positions, length)
-        pieces = range(positions.start // BLOCK_SIZE, -(-positions.stop // BLOCK_SIZE))
-        found, first = [_evaluate_block(features, piece) for piece in pieces], pieces.start * BLOCK_SIZE
+        blocks = range(positions.start // BLOCK_SIZE, -(-positions.stop // BLOCK_SIZE))
+        found, first = [_evaluate_block(features, block) for block in blocks], blocks.start * BLOCK_SIZE
         some = slice(positions.start - first, positions.stop - first)
         if len(found) == 1:
             return PositionFeatures(found[0].distinct, found[0].indices[some])
         different: list[Fraction] = []
         places = [np.empty((0, len(features)), dtype=np.intp)]
-        for piece in found:
-            places.append(piece.indices + len(different))
-            different += piece.distinct
+        for block in found:
+            places.append(block.indices + len(different))
+            different += block.distinct
         return PositionFeatures(different, np.concatenate(places)[some])
 
     def to_tensor(self, arithmetic: Arithmetic) -> Tensor:
@@ -68,5 +68,5 @@ def _evaluate(features: tuple[Feature, ...], positions: range, length: int | Non
 
 
 @lru_cache(maxsize=_MAX_CACHED_BLOCKS)
-def _evaluate_block(features: tuple[Feature, ...], piece: int) -> PositionFeatures:
-    return _evaluate(features, range(piece * BLOCK_SIZE, (piece + 1) * BLOCK_SIZE), None)
+def _evaluate_block(features: tuple[Feature, ...], block: int) -> PositionFeatures:
+    return _evaluate(features, range(block * BLOCK_SIZE, (block + 1) * BLOCK_SIZE), None)

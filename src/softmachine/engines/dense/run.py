@@ -19,10 +19,10 @@ MAX_STEPS = 1_000_000
 
 
 class DenseRun:
-    """A task on the dense engine.
+    """A run on the dense engine.
 
     Args:
-        task: The parameters of the run.
+        request: The parameters of the run.
         arithmetic: The arithmetic, or its name.
         previous: The tokens emitted before.
     """
@@ -30,26 +30,28 @@ class DenseRun:
     memory_bytes = 0
     ready = True
 
-    def __init__(self, task: RunRequest, arithmetic: str | Arithmetic, previous: Sequence[str] = ()) -> None:
-        self.task = task
-        self.engine = DenseEngine(task.model.weights, arithmetic)
+    def __init__(self, request: RunRequest, arithmetic: str | Arithmetic, previous: Sequence[str] = ()) -> None:
+        self.request = request
+        self.engine = DenseEngine(request.model.weights, arithmetic)
         self.arithmetic = self.engine.arithmetic.name
         self.tokens = list(previous)
         self.segments: list[int] = []
-        if previous and isinstance(task.codec, SegmentedCodec):
-            self.segments += context_lengths(task.prompt, previous, task.codec.begins_segment, task.codec.ends_segment)
+        if previous and isinstance(request.codec, SegmentedCodec):
+            self.segments += context_lengths(
+                request.prompt, previous, request.codec.begins_segment, request.codec.ends_segment
+            )
 
     @property
     def max_steps(self) -> int:
         """The limit of steps."""
-        return max(MAX_STEPS, len(self.tokens)) if self.task.max_steps is None else self.task.max_steps
+        return max(MAX_STEPS, len(self.tokens)) if self.request.max_steps is None else self.request.max_steps
 
     def prepare(self) -> None:
         """Do nothing: the weights were prepared by the constructor."""
 
     def chunks(self) -> Iterator[Sequence[str]]:
         """Yield the tokens of a decoder one by one, or the outputs of an encoder in one chunk."""
-        codec, prompt = self.task.codec, self.task.prompt
+        codec, prompt = self.request.codec, self.request.prompt
         require_affordable_pass(self.engine, (*prompt.tokens, *self.tokens), prompt.length)
         if not isinstance(codec, DecoderCodec):
             self.tokens += self.engine.predict([prompt.tokens], prompt.length)[0]
@@ -61,26 +63,26 @@ class DenseRun:
 
     def _decode(self, codec: DecoderCodec[Source]) -> Iterator[str]:
         """Yield the tokens of a run in a single context, up to the step limit."""
-        prompt, positions = self.task.prompt, self.task.model.context
+        prompt, positions = self.request.prompt, self.request.model.context
         for token in decode(self.engine, prompt, codec.is_stop_token, self.tokens):
             if len(self.tokens) >= codec.max_tokens(self.max_steps) and not codec.is_stop_token(token):
                 return
             if positions is not None and len(prompt.tokens) + len(self.tokens) > positions:
-                raise self.task.context_error(self.max_steps)
+                raise self.request.context_error(self.max_steps)
             yield token
 
     def _decode_segments(self, codec: SegmentedCodec[Source]) -> Iterator[str]:
         """Yield the tokens of all segments, up to the step limit."""
-        self.task.require_space(self.max_steps)
-        steps, positions = sum(map(codec.is_step, self.tokens)), self.task.model.context
+        self.request.require_space(self.max_steps)
+        steps, positions = sum(map(codec.is_step, self.tokens)), self.request.model.context
         marks = codec.is_stop_token, codec.begins_segment, codec.ends_segment
-        for step in decode_segments(self.engine, self.task.prompt, *marks, tuple(self.tokens)):
+        for step in decode_segments(self.engine, self.request.prompt, *marks, tuple(self.tokens)):
             if codec.is_step(step.token):
                 if steps >= self.max_steps:
                     return
                 steps += 1
             if positions is not None and step.positions > positions:
-                raise self.task.context_error(self.max_steps)
+                raise self.request.context_error(self.max_steps)
             self.segments[step.segment :] = [step.positions]
             yield step.token
 

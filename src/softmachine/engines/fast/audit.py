@@ -7,9 +7,8 @@ are made of are taken from the run; these positions are other steps, which may b
 All steps are recomputed together, head after head: one pass over the run for heads that do not depend on each other.
 Memory is that of the run and of one block of keys.
 
-Replay: reads a run's tokens again and records some of its numbers, position by position.
-
-Audits and inspections of long runs take the values at earlier positions from here.
+The values at earlier positions come from a replay: the tokens of the run are read again, and some of its numbers are
+recorded, position by position. Inspections of long runs use it, too.
 """
 
 from __future__ import annotations

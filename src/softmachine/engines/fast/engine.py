@@ -54,7 +54,7 @@ class FastEngine:
             models are interpreted.
 
     Raises:
-        Declined: If some head or number is not supported; the message names it.
+        UnsupportedModel: If some head or number is not supported; the message names it.
     """
 
     def __init__(self, transformer: Transformer, *, plain: bool = False, tables: bool | None = None) -> None:
@@ -145,7 +145,7 @@ class FastEngine:
     @property
     def digests(self) -> tuple[str, str]:
         """Hashes of everything that determines how the engine runs this model: with present and former head names."""
-        text = former = self.code.stored_text
+        text = former = self.code.text_for_digest
         for head in self.transformer.heads:
             former = former.replace(f", {head.name}: ", f", {earlier_head(head.name)}: ")
         return self._digest(text), self._digest(former)

@@ -4,7 +4,7 @@ Keys are processed in blocks, so that memory does not grow with the run. Scores 
 floating-point matrix product is exact as long as no sum can reach 2^53. Where one might, or where keys have different
 denominators, the product only rules out keys that cannot be the best; the others are compared in integers or fractions.
 
-Columns: the numbers keys and values are made of, in blocks of positions, as exact integers over denominators.
+The numbers that keys and values are made of are columns: blocks of positions, as exact integers over denominators.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class FastRun:
     """A run request on the fast engine, which is exact whatever the arithmetic.
 
     Args:
-        task: The request.
+        request: The model, the input and the step limit.
         numbers: Not used.
         said: Tokens already known to follow the prompt.
 
@@ -138,10 +138,10 @@ class FastRun:
 
     arithmetic = "exact"
 
-    def __init__(self, task: RunRequest, numbers: str | Arithmetic = "exact", said: Sequence[str] = ()) -> None:
-        self.task = task
-        self.max_steps = MAX_STEPS if task.max_steps is None else task.max_steps
-        model, codec, prompt = task.model, task.codec, task.prompt.tokens
+    def __init__(self, request: RunRequest, numbers: str | Arithmetic = "exact", said: Sequence[str] = ()) -> None:
+        self.request = request
+        self.max_steps = MAX_STEPS if request.max_steps is None else request.max_steps
+        model, codec, prompt = request.model, request.codec, request.prompt.tokens
         if not isinstance(codec, DecoderCodec) and not model.weights.is_causal:
             raise UsageError(f"{model.name!r} is an encoder; the fast engine decodes", hint=FixHint(engine="dense"))
         try:
@@ -189,7 +189,7 @@ class FastRun:
 
     def chunks(self) -> Iterator[Sequence[str]]:
         """The output, chunk by chunk."""
-        self.task.require_space(self.max_steps)
+        self.request.require_space(self.max_steps)
         reported, chunk, self.visible = len(self.tokens), FIRST_CHUNK, self.limit
         outlook = RunForecast(self)
         while not self.run.has_ended:
@@ -199,13 +199,13 @@ class FastRun:
             yield output[reported:]
             reported, chunk = len(output), min(2 * chunk, MAX_CHUNK)
         if self.run.exceeded_context:
-            raise self.task.context_error(self.max_steps)
+            raise self.request.context_error(self.max_steps)
 
     def save(self, file: Path) -> bool:
         """Save a checkpoint (of an ended run before its last decision); False for single-pass runs, which have none."""
         if isinstance(self.run, SinglePassRun):
             return False
-        checkpoint.save(self.run, file, self.max_steps, self.task.model.context)
+        checkpoint.save(self.run, file, self.max_steps, self.request.model.context)
         return True
 
     def audit(self, steps: int, seed: int) -> Audit:
@@ -222,7 +222,7 @@ class RunForecast:
 
     def __init__(self, run: FastRun) -> None:
         self.run, self.before, self.began = run, len(run.tokens), time.perf_counter()
-        self.asked = run.task.max_steps is not None
+        self.asked = run.request.max_steps is not None
         context, allowed = run.run, pluralize(run.max_steps, "step")
         if (
             self.asked
@@ -242,15 +242,15 @@ class RunForecast:
                 report_cost(f"all {allowed} allowed take about {format_duration(seconds)}; the run may end earlier")
 
 
-def resume(task: RunRequest, file: Path) -> FastRun:
+def resume(request: RunRequest, file: Path) -> FastRun:
     """Resume a run from a checkpoint; without an explicit limit it may take as many steps as before."""
-    if task.max_steps is None:
-        task = replace(task, max_steps=max(MAX_STEPS, checkpoint.saved_step_limit(file)))
-    run = FastRun(task)
+    if request.max_steps is None:
+        request = replace(request, max_steps=max(MAX_STEPS, checkpoint.saved_step_limit(file)))
+    run = FastRun(request)
     if not isinstance(run.run, SinglePassRun):
-        checkpoint.load(run.run, file, task.model.context)
-    if isinstance(task.codec, DecoderCodec):
-        reported = task.codec.max_tokens(checkpoint.saved_step_limit(file))
+        checkpoint.load(run.run, file, request.model.context)
+    if isinstance(request.codec, DecoderCodec):
+        reported = request.codec.max_tokens(checkpoint.saved_step_limit(file))
         if len(run.tokens) == reported + 1:  # it computed one token ahead, to detect a stop
             run.visible = reported
     return run
@@ -262,10 +262,10 @@ def require_replaceable(file: Path, run: EngineRun | None) -> None:
     checkpoint.require_replaceable(file, fast.run if fast else None, fast.max_steps if fast else None)
 
 
-def is_quick(task: RunRequest) -> bool:
+def is_quick(request: RunRequest) -> bool:
     """Whether no head has to scan many keys, as far as is known before the run."""
     try:
-        code = FastEngine(task.model.weights).code
+        code = FastEngine(request.model.weights).code
     except (UnsupportedModel, UsageError):
         return False
     return isinstance(code, GeneratedCode) and not any(plan.may_scan for plan in code.plans)

@@ -3,11 +3,9 @@
 The code reads the token at the current position and writes the next one. So an array of some million tokens suffices,
 which starts at a given position; tokens before it cost about a hundredth of a byte each.
 
-Lookup of compressed tokens: for each position a token of the same equivalence class.
-
-Heads that select a position use what its token adds, and often only input tokens add anything. Tokens that add the same
-are one class; a page of positions of a single class is stored as one number, a page of several classes as one byte per
-position.
+Heads that select a position use what its token adds, and often only input tokens add anything. So compressed tokens are
+looked up by equivalence class: tokens that add the same are one class; a page of positions of a single class is stored
+as one number, a page of several classes as one byte per position.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Sampling of words without replacement, uniformly over lengths.
+"""Samplers of words: without replacement and uniformly over lengths, or similar to words that have a verdict.
 
-Index of labelled words by verdict and shape, from which similar words are derived.
-
-Words similar to a given one: one edit away, with runs stretched, or pumped to another length.
-
-Where random words rarely have a verdict, words similar to one that has it may: a word of aⁿbⁿ with its runs stretched,
-a nested word with both of its ends repeated. Each is labelled by the interpreter like any other.
+Where random words rarely have a verdict, words similar to one that has it may: one edit away, a word of aⁿbⁿ with its
+runs stretched, a nested word with both of its ends repeated (pumping). Each is labelled by the interpreter like any
+other. Labelled words are indexed by verdict and shape.
 """
 
 from __future__ import annotations
@@ -96,12 +93,12 @@ def iterate_neighbours(word: Word, alphabet: Sequence[str], lengths: Sequence[in
                 yield _splice(word, place, 1)
 
 
-def _splice(word: Word, place: int, gone: int, *new: str) -> Word:
-    return (*word[:place], *new, *word[place + gone :])
+def _splice(word: Word, place: int, removed: int, *new: str) -> Word:
+    return (*word[:place], *new, *word[place + removed :])
 
 
 def draw_similar(word: Word, alphabet: Sequence[str], length: int, chooser: Random) -> Word | None:
-    """Return a word of a length similar to the given one, or None."""
+    """Return a word of this length that is similar to the given one, or None."""
     if len(word) == length and chooser.random() < 0.5:
         return _change_symbols(word, alphabet, chooser)
     return (_stretch_runs if chooser.random() < 0.5 else _pump)(word, length, chooser)
@@ -149,26 +146,26 @@ MAX_SHAPES, MAX_PER_SHAPE = 1_000, 100
 
 
 class LabelledWords:
-    """The words labelled up to now."""
+    """The words labelled up to now, by verdict and shape: the word with each run of equal symbols collapsed to one."""
 
     def __init__(self) -> None:
         self.verdicts: dict[Word, str] = {}
-        self.count: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
         """The number of words per verdict."""
         self._kinds: dict[tuple[str, bool], dict[Word, list[Word]]] = defaultdict(dict)
         """Words by (verdict, has a long trace), then by shape."""
 
-    def add(self, judged: LabelledWord) -> None:
+    def add(self, labelled: LabelledWord) -> None:
         """Store a word."""
-        if judged.word in self.verdicts:
+        if labelled.word in self.verdicts:
             return
-        self.verdicts[judged.word] = judged.verdict
-        self.count[judged.verdict] += 1
-        shapes, form = self._kinds[judged.verdict, judged.is_long], collapse_runs(judged.word)
+        self.verdicts[labelled.word] = labelled.verdict
+        self.counts[labelled.verdict] += 1
+        shapes, form = self._kinds[labelled.verdict, labelled.is_long], collapse_runs(labelled.word)
         if len(shapes) < MAX_SHAPES or form in shapes:
             words = shapes.setdefault(form, [])
             if len(words) < MAX_PER_SHAPE:
-                words.append(judged.word)
+                words.append(labelled.word)
 
     def draw(self, verdict: str, chooser: Random, *, long: bool) -> Word | None:
         """Draw a word with a verdict, uniformly over shapes; with a long trace if ``long`` and there are any."""

@@ -144,7 +144,7 @@ class WordSearch:
             self._has_tried_short_words = True
             for word in self._short_words():
                 self._label(word)
-        verdict = min(quota.unfilled, key=self.labelled.count.__getitem__)
+        verdict = min(quota.unfilled, key=self.labelled.counts.__getitem__)
         like = self.labelled.draw(verdict, self.chooser, long=quota.needs_long_only(verdict))
         if like is None:
             return None
@@ -185,7 +185,7 @@ class WordSearch:
         """
         if (
             not self.exhaustive
-            and self.labelled.count[judged.verdict] > self.labelled.count[OPPOSITE_VERDICT[judged.verdict]]
+            and self.labelled.counts[judged.verdict] > self.labelled.counts[OPPOSITE_VERDICT[judged.verdict]]
         ):
             return None
         near = filter(self.codec.has_word, iterate_neighbours(judged.word, self.codec.alphabet, self.lengths))

@@ -1,8 +1,8 @@
 """Arithmetics: rationals, floats with or without error bounds, balls (interval arithmetic), fixed point, int8.
 
-An arithmetic is a module of this folder that defines ``ARITHMETIC``, a :class:`Family`. Other packages register theirs
-in the entry-point group ``softmachine.arithmetics``, under the part of the name before the first colon. Only the module
-of the chosen arithmetic is imported.
+An arithmetic is a module of this folder that defines ``ARITHMETIC``, an :class:`ArithmeticFamily`. Other packages
+register theirs in the entry-point group ``softmachine.arithmetics``, under the part of the name before the first colon.
+Only the module of the chosen arithmetic is imported.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class Arithmetic(ABC):
         return self.convert(rows)
 
     def convert_scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
-        """Convert inverse temperatures, one per query, for :meth:`soft`.
+        """Convert inverse temperatures, one per query, for :meth:`softmax_attention`.
 
         Args:
             scales: The inverse temperatures.

@@ -1,15 +1,12 @@
-"""Arrays of fixed-point numbers, each stored as the integer a of a · 2⁻ᵇ, with correctly rounded operations.
+"""Arrays of fixed-point numbers F_b, with correctly rounded and saturating operations.
 
-A product has 4b bits and a sum 2b + 1. Up to b = 15 products fit in 64 bits; up to b = 31 numbers and sums do, and
-products take two words; above, numbers are Python integers in object arrays.
+Definitions A.1 and A.2 of "Revisiting Padded Transformer Expressivity": F_b, with a sign, b integer and b fractional
+bits, are the multiples a · 2⁻ᵇ with |a| ≤ 4ᵇ - 1; the largest is B_F = 2ᵇ - 2⁻ᵇ. A real number is rounded to the
+nearest member, ties away from zero, and beyond B_F to B_F, which is an ordinary number: B_F - 1 is less than B_F.
 
-Fixed-point numbers F_b: a sign, b integer and b fractional bits.
-
-Definitions A.1 and A.2 of "Revisiting Padded Transformer Expressivity": F_b are the multiples a · 2⁻ᵇ with
-|a| ≤ 4ᵇ - 1; the largest is B_F = 2ᵇ - 2⁻ᵇ. A real number is rounded to the nearest member, ties away from
-zero, and beyond B_F to B_F, which is an ordinary number: B_F - 1 is less than B_F.
-
-Compiled loops for sums that saturate after every addition, which NumPy cannot vectorise along the sum.
+Each number is stored as the integer a. A product has 4b bits and a sum 2b + 1. Up to b = 15 products fit in 64 bits; up
+to b = 31 numbers and sums do, and products take two words; above, numbers are Python integers in object arrays. Sums
+saturate after every addition, which NumPy cannot vectorise along the sum, so their loops are compiled.
 """
 
 from __future__ import annotations

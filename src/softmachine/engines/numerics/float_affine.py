@@ -1,6 +1,6 @@
-"""Affine maps in a float format, with the constants of their error bounds.
+"""Affine maps in a float format, with bounds of their rounding errors.
 
-Bounds of rounding errors in a float format; 0 where all numbers are multiples of 2^-g and small enough.
+The bounds are 0 where all numbers are multiples of 2^-g and small enough.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Running error bounds cost more than the numbers themselves. A bound from the largest absolute values of the batch holds
 for every sequence, so one bound per position and coordinate suffices, hundreds of times fewer. Sequences for which such
-a bound does not determine a decision are flagged and left to :class:`.floating.Float`, one by one. So every answer
+a bound does not determine a decision are flagged and left to :class:`.float.Float`, one by one. So every answer
 equals that of exact arithmetic.
 
 Memory layout: the numbers of one coordinate at one position are contiguous over the batch, so that maps become sums of

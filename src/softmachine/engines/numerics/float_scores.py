@@ -53,7 +53,7 @@ class ScoresWithBounds:
 
         Sums of multiples of a power of two are exact as long as they have no more significant bits than the format. If
         they are only ``compared``, scores that are exact in float32 are computed in it. If they are ``known``, only
-        their differences matter, and :meth:`beside` bounds the errors of queries and keys.
+        their differences matter, and :meth:`bound_differences` bounds the errors of queries and keys.
         """
         q = query.value.astype(np.float64, copy=False)
         k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)

@@ -1,9 +1,7 @@
 """Softmax in floats: attention weights, their error bounds, and the error of a weighted mean.
 
-Pruning of keys with negligible softmax weight.
-
-A softmax at low temperature gives nearly all weight to a few of thousands of keys. Of the others only the scores are
-computed; weights and bounds cover the few, and one number bounds the contribution of all others.
+A softmax at low temperature gives nearly all weight to a few of thousands of keys; the others are pruned. Only their
+scores are computed; weights and bounds cover the few, and one number bounds the contribution of all others.
 """
 
 from __future__ import annotations

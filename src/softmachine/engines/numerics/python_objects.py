@@ -58,7 +58,7 @@ class FlintArithmetic(Arithmetic):
             return Tensor(x.value + y.value)
 
     def scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
-        """Return the scores of all queries and keys; to be called inside :meth:`precisely`."""
+        """Return the scores of all queries and keys; to be called inside :meth:`working_precision`."""
         zero = self.convert_number(fmpq(0))
         scores = np.full((query.shape[0], query.shape[1], key.shape[1]), zero, dtype=object)
         for c in range(query.shape[-1]):
@@ -67,7 +67,7 @@ class FlintArithmetic(Arithmetic):
 
     @abstractmethod
     def softmax_weights(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
-        """Return the softmax weights of :meth:`soft`: (batch, queries, keys); 0 for masked keys.
+        """Return the softmax weights of softmax attention: (batch, queries, keys); 0 for masked keys.
 
         Raises:
             ConstructionError: If the weights are not representable.

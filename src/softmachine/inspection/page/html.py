@@ -1,6 +1,6 @@
 """Page as one HTML document with inline style, script and data, and a policy that forbids everything else.
 
-Gallery: runs of the zoo, one page each, and their index.
+The gallery has a page for each of some runs of the zoo, and their index.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Transformer as page data: sparse matrices of fractions with names, and features as tables.
 
-Softmax data of the page: the scale of every head, and the certified sharpness.
+With softmax, also the scale of every head, and the certified sharpness.
 """
 
 from __future__ import annotations
@@ -11,8 +11,14 @@ from fractions import Fraction
 from softmachine.certify import certify_model
 from softmachine.compiler.model import Model
 from softmachine.inspection.inspection import is_exact
-from softmachine.inspection.numbers import Json, encode_affine, encode_fractions, encode_matrix, encode_row
-from softmachine.inspection.numbers import encode_number as number
+from softmachine.inspection.numbers import (
+    Json,
+    encode_affine,
+    encode_fractions,
+    encode_matrix,
+    encode_number,
+    encode_row,
+)
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, UsageError
 from softmachine.support.text import vector_name
 from softmachine.transformer.features import Feature
@@ -79,7 +85,9 @@ def _encode_biases(head: Head, positions: range) -> Json:
     relation = head.bias
     if relation is None:
         return None
-    return [[number(relation.at(j, i)) if head.mask.is_visible(j, i) else 0 for j in positions] for i in positions]
+    return [
+        [encode_number(relation.at(j, i)) if head.mask.is_visible(j, i) else 0 for j in positions] for i in positions
+    ]
 
 
 def evaluate_scale(scale: Fraction | Feature, positions: range, length: int | None) -> float | list[float]:

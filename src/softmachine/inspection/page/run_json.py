@@ -1,6 +1,6 @@
 """Run as JSON data of its page; deterministic.
 
-Attention patterns as page data: chosen keys at all positions or, in a window, also the retrieved vectors.
+Attention patterns are the chosen keys at all positions or, in a window, also the retrieved vectors.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from softmachine.engines.result import NO_VERDICT
 from softmachine.inspection.attention_patterns import Intervals
 from softmachine.inspection.explanations import explain_head
 from softmachine.inspection.inspection import Inspection, is_exact
-from softmachine.inspection.numbers import Json
-from softmachine.inspection.numbers import encode_number as number
+from softmachine.inspection.numbers import Json, encode_number
 from softmachine.inspection.page.model_json import build_softmax_data, encode_transformer, is_uniform
 from softmachine.inspection.page.window import Window, choose_window, number_tokens
 from softmachine.languages.run_view import RunView
@@ -101,7 +100,7 @@ def _encode_head(positions: Sequence[HeadResult | None], head: Head) -> Json:
                 f"only the first positions can be shown: the fast engine does not compute head {head.name!r}",
                 hint="choose a step near the beginning",
             )
-        values.append([number(value) for value in one.values if value is not None])
+        values.append([encode_number(value) for value in one.values if value is not None])
         keys.append(tuple((key, key + 1) for key in one.keys) if len(one.keys) == one.count else None)
     return {"keys": None if is_uniform(head) else _encode_keys(keys), "values": values}
 

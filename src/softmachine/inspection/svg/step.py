@@ -1,6 +1,6 @@
 """SVG of one step of a run: tokens, attention arcs, a sentence per head, and the state of the source.
 
-Choice of the positions that a picture shows: all if they fit, else the relevant ones, with gaps between.
+All positions are drawn if they fit; otherwise the relevant ones, with gaps between.
 """
 
 from __future__ import annotations

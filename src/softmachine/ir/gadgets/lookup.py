@@ -1,9 +1,7 @@
-"""Attention gadgets: mean, lookup by index, latest match, previous position, existence.
+"""Lookups: attention gadgets (mean, lookup by index, latest match, previous position, existence), and finite tables.
 
-Every gadget documents its score gap: the difference between the best and the next best score, which a softmax or a
-float format has to resolve.
-
-Finite lookup tables in one feed-forward layer: one unit per row.
+Every attention gadget documents its score gap: the difference between the best and the next best score, which a softmax
+or a float format has to resolve. A finite lookup table is one feed-forward layer with one unit per row.
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@ All gadgets are exact on such vectors and return such vectors: the residual stre
 Eckstein, "The Expressive Power of Low Precision Softmax Transformers"). Arithmetic is modulo 2^r unless stated
 otherwise.
 
-Attention by registers: scores are integers, and the maximum exceeds the next by at least 1, at every length.
-
-Position 0 is the *sink*: a head whose query matches no key attends to it and retrieves its value.
+Scores of attention by registers are integers, and the maximum exceeds the next by at least 1, at every length. Position
+0 is the *sink*: a head whose query matches no key attends to it and retrieves its value.
 """
 
 from __future__ import annotations

@@ -5,17 +5,13 @@ after it are literals: 2v is variable v, 2v+1 its negation, 0 and 1 are constant
 ``o0 name``, then comments after a line ``c``. Latches are memory elements, so files with latches are rejected. The
 writer emits ASCII.
 
-Parser of ASCII AIGER, ``.aag``: one line per input, output and AND, then names and comments.
+An ASCII file has one line per input, output and AND. In a binary file, the outputs follow the header, one literal per
+line. Inputs are the variables 1, 2, …, and ANDs the variables after them, so neither is written. An AND with literal c
+and arguments a ≥ b is stored as c - a and a - b, each as a little-endian base-128 varint: seven bits per byte, with the
+highest bit set in all bytes but the last.
 
-Parser of binary AIGER, ``.aig``: and-inverter graphs whose gates are delta-encoded literals.
-
-The outputs follow the header, one literal per line. Inputs are the variables 1, 2, …, and ANDs the variables after
-them, so neither is written. An AND with literal c and arguments a ≥ b is stored as c - a and a - b, each as a
-little-endian base-128 varint: seven bits per byte, with the highest bit set in all bytes but the last. Names and
-comments follow as text.
-
-Cost: linear in the file size. Outputs and ANDs take at least two bytes each, so a header that declares more than the
-file can hold is rejected before parsing.
+The binary parser is linear in the file size. Outputs and ANDs take at least two bytes each, so a header that declares
+more than the file can hold is rejected before parsing.
 
 Header and symbol table, which ASCII and binary AIGER share.
 """

@@ -1,7 +1,4 @@
-"""Boolean circuits of unbounded fan-in, as immutable, validated data.
-
-Gates and their kinds.
-"""
+"""Boolean circuits of unbounded fan-in, as immutable, validated data."""
 
 from __future__ import annotations
 

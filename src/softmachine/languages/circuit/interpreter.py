@@ -79,19 +79,19 @@ def evaluate_wires(circuit: Circuit, inputs: PackedBits, wires: Sequence[str]) -
     values: dict[str, PackedBits] = dict(zip(circuit.inputs, inputs, strict=True))
     nothing = np.zeros(inputs.shape[1:], dtype=np.uint64)
     for gate in circuit.sorted_gates:
-        value = _value(gate, values, nothing)
+        value = _evaluate_gate(gate, values, nothing)
         values[gate.name] = ~value if gate.kind in NEGATED_KINDS else value
     return [values[wire] for wire in wires]
 
 
-def _value(gate: Gate, values: Mapping[str, PackedBits], nothing: PackedBits) -> PackedBits:
+def _evaluate_gate(gate: Gate, values: Mapping[str, PackedBits], zeros: PackedBits) -> PackedBits:
     """The value of a gate, without its negation if its kind is in `NEGATED_KINDS`."""
     arguments = [values[wire] for wire in gate.inputs]
     match NEGATED_KINDS.get(gate.kind, gate.kind):
         case GateKind.ZERO:
-            return nothing
+            return zeros
         case GateKind.MAJ | GateKind.THR:
-            return _at_least(gate.effective_threshold, gate.inputs, values, nothing)
+            return _evaluate_threshold(gate.effective_threshold, gate.inputs, values, zeros)
         case GateKind.OR:
             return reduce(np.bitwise_or, arguments)
         case GateKind.XOR:
@@ -99,21 +99,21 @@ def _value(gate: Gate, values: Mapping[str, PackedBits], nothing: PackedBits) ->
     return reduce(np.bitwise_and, arguments)
 
 
-def _at_least(
-    threshold: int, wires: Sequence[str], values: Mapping[str, PackedBits], nothing: PackedBits
+def _evaluate_threshold(
+    threshold: int, wires: Sequence[str], values: Mapping[str, PackedBits], zeros: PackedBits
 ) -> PackedBits:
     """Bits where at least ``threshold`` wires are 1: a bit-sliced counter, compared from the highest digit."""
     if threshold <= 0:
-        return ~nothing
+        return ~zeros
     if threshold > len(wires):
-        return nothing
-    digits: list[PackedBits] = [nothing] * len(wires).bit_length()
+        return zeros
+    digits: list[PackedBits] = [zeros] * len(wires).bit_length()
     for wire, times in Counter(wires).items():
         for start in range(times.bit_length()):
             carry, place = values[wire], start
             while times >> start & 1 and place < len(digits) and carry.any():
                 digits[place], carry, place = digits[place] ^ carry, digits[place] & carry, place + 1
-    more, equal = nothing, ~nothing
+    more, equal = zeros, ~zeros
     for place in reversed(range(len(digits))):
         if threshold >> place & 1:
             equal = equal & digits[place]

@@ -3,7 +3,7 @@
 Nodes are integers; 0 and 1 are the constants. Nodes that are equal by the laws of idempotence, complement, De Morgan
 and double negation are merged; no other equivalences are found.
 
-Simplification of circuits to a basis, and equivalence checking.
+On them are based the conversion of circuits to a basis, and equivalence checking.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Static analysis of determinism: whether two tests of a state can hold at the same time.
+"""Determinism of counter machines: static analysis of whether two tests of a state can hold at the same time.
 
-The analysis is exact (see `softmachine.languages.counter.determinism`): every reported overlap comes with values of
-the counters for which both tests hold, and if none is reported and the analysis was completed, there is none. It is
-incomplete for a machine that exceeds the budget; such a machine is accepted, and the interpreter, which evaluates all
-tests in every step, raises an error where two hold.
+The analysis is exact: every reported overlap comes with values of the counters for which both tests hold, and if none
+is reported and the analysis was completed, there is none. It is incomplete for a machine that exceeds the budget; such
+a machine is accepted, and the interpreter, which evaluates all tests in every step, raises an error where two hold.
 
-Exact satisfiability of conjunctions of conditions on counters, with a satisfying assignment.
-
-Values are read bit by bit, the lowest first, as by Büchi automata (A. Boudet and H. Comon, "Diophantine equations,
-Presburger arithmetic and finite automata", 1996). If x = 2x' + b, where b are the lowest bits, then
+Conjunctions of conditions are solved exactly. Values are read bit by bit, the lowest first, as by Büchi automata (A.
+Boudet and H. Comon, "Diophantine equations, Presburger arithmetic and finite automata", 1996). If x = 2x' + b, where b
+are the lowest bits, then
 
     a·x + c ≥ 0   iff   a·x' + ⌊(a·b + c)/2⌋ ≥ 0
     a·x + c = 0   iff   a·x' +  (a·b + c)/2  = 0, and a·b + c is even

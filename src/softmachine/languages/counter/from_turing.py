@@ -12,13 +12,10 @@ There are three differences from the textbook:
   represented. An empty left stack is the left end of the tape, as one-way tapes require; an empty right stack means
   unvisited cells, which are taken from the input counters when the head reaches them, so no loading phase is needed.
 - Loops take strides of 1, 2, 4, … (see `transfer_loop`), so that the cost of a step of the Turing machine is not the
-value
-  of the counters but the number of ones in their binary representation.
+  value of the counters but the number of ones in their binary representation.
 - A rule that does not move the head costs nothing: it is evaluated when the machine is built.
 
 A run of a machine that halts without a verdict (it has no accepting states) is accepted.
-
-Loops of counter machines that move a counter to another one, with multiplication and division.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def build_relative_counter_machine(
     """Build the counter machine that simulates a Turing machine on a word given by its relative encoding.
 
     Its input counters, named after the letters, must start with the numbers of the encoding (see
-    `softmachine.languages.crasp.encode_word`), so it is run with `execute_from`. It has 4 work counters, or 3, for longer
-    runs. With numbers that do not encode a word, the run gets stuck.
+    `softmachine.languages.crasp.relations.encode_word`), so it is run with `execute_from`. It has 4 work counters, or
+    3, for longer runs. With numbers that do not encode a word, the run gets stuck.
 
     Cost, for a word of n letters over an alphabet of m: reading takes (n + 1)·m halving loops, one more for every end
     mark and every zero after it, and n pushing loops, each with one step per stride in the number; then every step of

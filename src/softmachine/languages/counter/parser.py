@@ -17,10 +17,6 @@ parentheses. ``else`` holds if no other test of the state does. Names with chara
 underscores are quoted: ``'1' >= 2`` tests the counter of the letter 1. ``machine NAME`` sets the name. A more deeply
 indented line continues the previous one. A comment begins with ``#``; in the header lines, where ``#`` may be a letter,
 only at the start of a line or after two spaces.
-
-AST builder of transitions. Its methods are named after the rules in grammar.lark.
-
-Syntax diagnostics of transitions.
 """
 
 from __future__ import annotations
@@ -138,7 +134,7 @@ def _check_depth(token: Token, condition: Condition) -> Condition:
 
 SUBSUMED = "INTEGER LPAR PLUS MINUS"
 
-explain = DiagnosticRules(
+explain_syntax_error = DiagnosticRules(
     construct="the transition",
     unterminated_quote=("unterminated quote", "write a quoted name as 'a b'"),
     unknown_character="unexpected character {}",
@@ -239,7 +235,7 @@ class _Parser(StatementParser):
         try:
             found: Transition = load_parser("counter", CounterAstBuilder).parse(statement.text)  # type: ignore[assignment]
         except UnexpectedInput as error:
-            self.report_parser_error(statement, partial(explain, error, statement.text))
+            self.report_parser_error(statement, partial(explain_syntax_error, error, statement.text))
         except SyntaxDiagnostic as error:
             self.report_diagnostic(statement, error)
         else:

@@ -1,4 +1,4 @@
-"""C-RASP programs on arbitrary words, by the relative encoding and counts through the relation R.
+"""Translation of Turing machines to C-RASP programs, by the relative encoding and counts through the relation R.
 
 Without R no program recognises the palindromes: a program depends only on counts of the input, so it distinguishes only
 polynomially many words of a length (Lemma 4.2 of "Softmax Transformers are Turing-Complete"). With R there is one
@@ -22,11 +22,9 @@ The length X_a at which E_a held is the number of tokens before M_a.
 The numbers grow as 2^(letters + |w|), and the machine counts them down one by one, so this is practical only for short
 words.
 
-Translation of Turing machines to C-RASP with chain of thought, via counter machines.
-
-Words of the shape a₁* … aₘ* are given by the counts of their letters; arbitrary words are first encoded as numbers, by
-the relative encoding. The chain of thought is as long as the run of the counter machine (see
-`softmachine.languages.counter.from_turing`), which is exponential in the space of the Turing machine.
+Words of the shape a₁* … aₘ* need no encoding: they are given by the counts of their letters. The chain of thought is as
+long as the run of the counter machine (see `softmachine.languages.counter.from_turing`), which is exponential in the
+space of the Turing machine.
 """
 
 from __future__ import annotations

@@ -19,10 +19,6 @@ integer coefficients, of ``#[p]`` (the number of positions up to this one that s
 to this one by R), names, ``(p ? s : t)``, ``min(s, t)`` and ``max(s, t)``. There is one statement per line; a more
 deeply indented line continues the previous one. A ``#`` at the start of a line or after two spaces begins a comment
 unless it begins a count, which is written ``#[`` or ``#R[`` without a space. ``program NAME`` sets the name.
-
-AST builder of C-RASP. Its methods are named after the rules in grammar.lark.
-
-Syntax diagnostics of C-RASP, derived from those of temporal logic.
 """
 
 from __future__ import annotations
@@ -56,7 +52,7 @@ from softmachine.languages.temporal.parser import (
     FormulaAstBuilder,
     check_depth,
 )
-from softmachine.languages.temporal.parser import explain as explain_temporal
+from softmachine.languages.temporal.parser import explain_syntax_error as explain_temporal
 from softmachine.languages.text import QUOTED
 from softmachine.languages.text.diagnostics import (
     DiagnosticRule,
@@ -146,7 +142,7 @@ def unknown_name_diagnostic(token: Token, known: Collection[str], tokens: Collec
     return SyntaxDiagnostic(f"undefined name {name!r}", *line_and_column(token), hint)
 
 
-explain = DiagnosticRules(
+explain_syntax_error = DiagnosticRules(
     construct="the statement",
     unterminated_quote=(UNTERMINATED_QUOTE, SYMBOL_HINT),
     unknown_character="unexpected character {}",
@@ -281,7 +277,7 @@ class _Parser(StatementParser):
         try:
             return self._parsed(reading)
         except UnexpectedInput as error:
-            self.report_parser_error(statement, partial(explain, error, text, reading))
+            self.report_parser_error(statement, partial(explain_syntax_error, error, text, reading))
         except SyntaxDiagnostic as error:
             self.report_diagnostic(statement, error)
         except _InvalidDefinition:

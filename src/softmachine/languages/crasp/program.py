@@ -1,11 +1,9 @@
-"""Formulas of C-RASP as immutable data.
+"""C-RASP programs and their formulas, as immutable, validated data.
 
 A formula is true or false at every position 1 … n of a sequence of tokens, and only the past is visible. Symbols and
 Boolean connectives are those of temporal logic; C-RASP adds comparisons of terms, and names. It is the counting part
 TL[#←, +] of temporal logic, also known as K_t[#] (Yang and Chiang, "Counting Like Transformers"), with names, and with
 counts through a relation.
-
-C-RASP programs as immutable, validated data.
 
 A program is a sequence of definitions of terms and formulas. It either ends with an acceptance formula, and accepts the
 words at whose last position it is true; or it has rules, and generates a chain of thought: the first rule whose body is

@@ -1,6 +1,6 @@
 """Streaming interpreter of C-RASP with running counts: constant time per token.
 
-Transition tables of C-RASP programs: the effect of each token on the counts, and the decision of the next token.
+Transition tables give the effect of each token on the counts, and decide the next token.
 
 The left sides of all comparisons are running *sums*, one number each. A token changes a sum by the total contribution
 of all counts of formulas about single tokens. (A counter of a counter machine is such a sum.) Other counted formulas

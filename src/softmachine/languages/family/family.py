@@ -4,9 +4,9 @@ A rule generates one gate for all values of its indices, which range between bou
 arguments of gates are determined by arithmetic on numbers of O(log n) bits, so a logspace machine prints C_n and
 decides its direct connection language: families are L-uniform by construction.
 
-Integer expressions over n and indices: sums, products, floor quotients, remainders, powers, logarithms.
-
-Every value has O(log n) bits and is computable in O(log n) space, which makes a family uniform.
+Bounds, conditions and arguments are integer expressions over n and indices: sums, products, floor quotients,
+remainders, powers, logarithms. Every value has O(log n) bits and is computable in O(log n) space, which makes a family
+uniform.
 """
 
 from __future__ import annotations

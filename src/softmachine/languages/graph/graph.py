@@ -1,8 +1,7 @@
 """Finite graphs, directed or undirected, with reachability.
 
-Lossless JSON form of graphs, stored in saved models.
-
-Edge lists, ``.edges``: one directed edge ``u v`` or undirected edge ``u -- v`` per line.
+Saved models store a graph as JSON, without loss. Users write edge lists, ``.edges``: one directed edge ``u v`` or
+undirected edge ``u -- v`` per line.
 
 A line with one name declares a vertex, which may be isolated. ``#`` begins a comment. All edges of a file are directed,
 or all are undirected.
@@ -155,7 +154,7 @@ def _find_problems(graph: Graph) -> Iterator[str]:
 
 
 def graph_from_json(data: Any) -> Graph:
-    """The inverse of :meth:`SignalGraph.to_json`.
+    """The inverse of :meth:`Graph.to_json`.
 
     Raises:
         SourceError: If the data does not have that form.

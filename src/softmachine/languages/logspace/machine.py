@@ -5,7 +5,7 @@ them. The work tape has s(n) = a·⌈log₂(n + 1)⌉ + b cells, initially blank
 on <. A rule gives the symbols read on both tapes, the symbol written on the work tape, and the moves of both heads; if
 several rules apply, the machine may take any of them. It accepts if some choice leads to an accepting state.
 
-Reference interpreter of logspace machines: breadth-first search of the configuration graph.
+The reference interpreter is a breadth-first search of the configuration graph.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Elaborator of statements: expands functions, loops over lists and loaded files into definitions.
+"""Elaborator: expands functions, loops over lists and loaded files into definitions.
 
-Elaborator of expressions: computes compile-time values and emits sequence operators and selectors.
+Expressions are either compile-time values, which are computed, or sequence operators and selectors, which are emitted.
 """
 
 from __future__ import annotations

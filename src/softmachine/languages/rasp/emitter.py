@@ -1,6 +1,6 @@
 """Emitter of operations during elaboration, with source positions, resource limits and diagnostics.
 
-Loop-aware builder of definitions: hoists loop-invariant operations out of the loop body.
+Loop-invariant operations are hoisted out of the loop body.
 """
 
 from __future__ import annotations

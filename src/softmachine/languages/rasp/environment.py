@@ -1,7 +1,4 @@
-"""Compile-time values of the RASP text form and the scopes that bind them.
-
-Built-in functions and names of the RASP text form.
-"""
+"""Environment of the RASP text form: compile-time values, the scopes that bind them, and built-in functions."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.counts import match_counted_selector, match_sum
-from softmachine.languages.rasp.expressions import describe_definition
+from softmachine.languages.rasp.expression_printer import describe_definition
 from softmachine.languages.rasp.ir import UNDEFINED, Definition, Node, Operator, Reduction, Undefined, Value
 from softmachine.languages.rasp.ranges import (
     MAX_COEFFICIENT,

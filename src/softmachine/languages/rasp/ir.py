@@ -11,7 +11,7 @@ comparison with None yield `UNDEFINED`, which no dialect can write. Undefinednes
 with an undefined operand is undefined; so is a selector at a query whose own value, or any visible key, is undefined;
 so is an aggregate that selects an undefined value. A choice evaluates both branches but depends only on the one taken.
 
-Identifiers of the text form: valid and reserved names, and spelling suggestions for unknown ones.
+Also defines the identifiers of the text form: valid and reserved names, and spelling suggestions for unknown ones.
 """
 
 from __future__ import annotations

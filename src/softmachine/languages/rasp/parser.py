@@ -1,4 +1,4 @@
-"""Parser and printer entry points of the RASP text form (``.rasp`` files).
+"""Parser of the RASP text form (``.rasp`` files), and its entry points for printing.
 
 Example::
 
@@ -11,9 +11,7 @@ and dictionaries, comprehensions and ``load "file";`` are expanded. The output i
 in a line ``# output: NAME``. Header comments may also give ``# input: WORD``, ``# causal``, ``# stop: SYMBOL`` and
 ``# program: NAME``. A loop is written ``repeat x = tokens { … x = …; } until unchanged;``.
 
-File loader of the statement ``load "file";``, restricted to the folder of the loading file and its subfolders.
-
-Syntax error messages of the RASP text form.
+``load`` only opens files in the folder of the loading file and its subfolders.
 """
 
 from __future__ import annotations
@@ -69,7 +67,7 @@ class FileLoader:
         """Parse a file into statements.
 
         Raises:
-            Mistake: If the file does not exist, or cannot be read or parsed.
+            SyntaxDiagnostic: If the file does not exist, or cannot be read or parsed.
         """
         self._count += 1
         if self._count > MAX_FILES:
@@ -132,7 +130,7 @@ def _keyword_as_name(stuck: ParserState) -> SyntaxDiagnostic | None:
     return SyntaxDiagnostic(f"{word!r} is a keyword", *line_and_column(stuck.token), "choose another name")
 
 
-explain = DiagnosticRules(
+explain_syntax_error = DiagnosticRules(
     construct="the text",
     first_check=lambda stuck: _keyword_as_name(stuck) or _missing_semicolon(stuck),
     unterminated_quote=("unterminated quote", 'write a symbol as "a"'),
@@ -275,7 +273,7 @@ def _parse_statements(text: str) -> tuple[Statement, ...]:
     try:
         return load_parser("rasp", RaspAstBuilder).parse(text)  # type: ignore[return-value]
     except UnexpectedInput as error:
-        raise explain(error, text) from None
+        raise explain_syntax_error(error, text) from None
 
 
 @cache

@@ -1,6 +1,6 @@
 """Printer of RASP programs: the text form, and an HTML table.
 
-Header comments of a RASP text (``# alphabet: a b``), which other tools ignore as comments.
+Facts that the text form has no syntax for are header comments (``# alphabet: a b``), which other tools ignore.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.builder import structural_key
-from softmachine.languages.rasp.expressions import CHOICE, Level, format_literal, format_node
+from softmachine.languages.rasp.expression_printer import CHOICE, Level, format_literal, format_node
 from softmachine.languages.rasp.ir import ANONYMOUS, NAME, Definition, Node
 from softmachine.languages.text.diagnostics import SyntaxDiagnostic
 from softmachine.languages.text.statements import WORD, quote, unquote
@@ -74,7 +74,7 @@ def read_headers(lines: Sequence[str]) -> Headers:
     """Parse the headers of a text: the comments before the first statement.
 
     Raises:
-        Mistake: If a header occurs twice.
+        SyntaxDiagnostic: If a header occurs twice.
     """
     found: dict[str, Header] = {}
     for number, line in enumerate(lines, start=1):

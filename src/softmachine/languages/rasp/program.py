@@ -1,6 +1,6 @@
 """RASP programs as immutable, validated data.
 
-Canonical order of definitions: dead code removed, each anonymous operation right before its first use.
+Definitions have a canonical order: dead code removed, each anonymous operation right before its first use.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, ClassVar, Final
 
 from softmachine.languages.rasp.builder import structural_key
-from softmachine.languages.rasp.expressions import format_literal
+from softmachine.languages.rasp.expression_printer import format_literal
 from softmachine.languages.rasp.inference import infer_types
 from softmachine.languages.rasp.ir import ANONYMOUS, Definition, Length, Node, Repeat, Value, operands, rename_operands
 from softmachine.languages.rasp.types import FiniteType, Type

@@ -57,7 +57,7 @@ class SelectorAnalysis:
         """The facts about a selector, given the facts about earlier ones.
 
         Raises:
-            Mismatch: If its keys and queries are never comparable.
+            RaspTypeError: If its keys and queries are never comparable.
         """
         match node:
             case ir.SelectAll():

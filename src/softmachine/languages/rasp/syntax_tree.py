@@ -1,6 +1,6 @@
 """Abstract syntax tree of the RASP text form: statements and expressions before elaboration.
 
-AST builder of the RASP text form: callbacks of the grammar, called bottom-up during parsing, without recursion.
+The builder consists of callbacks of the grammar, called bottom-up during parsing, without recursion.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from math import comb
 from typing import TypeAlias
 
-from softmachine.languages.rasp.expressions import format_literal
+from softmachine.languages.rasp.expression_printer import format_literal
 from softmachine.languages.rasp.ir import Value
 
 MAX_SHOWN_VALUES = 8

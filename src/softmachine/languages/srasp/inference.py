@@ -1,9 +1,8 @@
 """Type inference for S-RASP expressions.
 
-Equality of an integer at i with an integer at j: the only comparison of integers at two positions in predicates.
-
-It occurs in predicates of attention, as in ``depth(j) = depth(i) + 1``; in general, it is an equation between sums and
-differences in which every term depends on one position only.
+Integers at two positions can be compared in one way, in predicates of attention: an integer at i equals an integer at
+j, as in ``depth(j) = depth(i) + 1``. In general, it is an equation between sums and differences in which every term
+depends on one position only.
 """
 
 from __future__ import annotations

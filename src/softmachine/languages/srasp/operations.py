@@ -88,11 +88,11 @@ class _Hoister:
         inner = map_children(expression, lambda part: self._hoist(part, definition))
         if not isinstance(inner, PrefixSum | Attention):
             return inner
-        name = self._fresh(definition.name)
+        name = self._unused_name(definition.name)
         self.hoisted.append(Definition(name, inner, definition.place))
         return VectorRead(name, "i", place=expression.place)
 
-    def _fresh(self, name: str) -> str:
+    def _unused_name(self, name: str) -> str:
         number = 1
         while f"{name}_{number}" in self.taken:
             number += 1

@@ -11,10 +11,6 @@ Example::
 ``program NAME`` sets the name. A statement is a line with the more deeply indented lines after it; but a header (a line
 that begins with program, alphabet or output) is not continued by a definition or by ``output``. A comment begins with
 ``#``; in the alphabet line, where ``#`` may be a letter, only at the start of a line or after two spaces.
-
-AST builder of S-RASP, without recursion: a text may be nested deeper than the recursion limit of Python.
-
-Syntax diagnostics of S-RASP.
 """
 
 from __future__ import annotations
@@ -180,7 +176,7 @@ def _keyword_as_name(stuck: ParserState) -> SyntaxDiagnostic | None:
     return SyntaxDiagnostic(message, *line_and_column(stuck.token))
 
 
-explain = DiagnosticRules(
+explain_syntax_error = DiagnosticRules(
     construct="the definition",
     first_check=_keyword_as_name,
     unterminated_quote=("unterminated quote", "write a symbol as 'a'"),
@@ -293,7 +289,7 @@ class _Parser(StatementParser):
         try:
             tree = load_parser("srasp").parse(statement.text)
         except UnexpectedInput as error:
-            self.report_parser_error(statement, partial(explain, error, statement.text))
+            self.report_parser_error(statement, partial(explain_syntax_error, error, statement.text))
             return
         builder = SraspAstBuilder(self.source, statement.line)
         self.definitions.append(builder.build(tree))

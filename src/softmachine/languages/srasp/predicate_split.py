@@ -5,8 +5,6 @@ product is 1 where the predicate holds and 0 elsewhere. A product may also requi
 
 The atoms of a predicate are its maximal parts that depend on one position only. All combinations of their values are
 enumerated, and cases at i with equal rows are merged (or cases at j with equal columns, if that gives fewer products).
-
-Case analysis at one position: the possible combinations of values of expressions with finitely many values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Formulas of temporal logic as immutable data. Numerical formulas are in `counting`.
+"""Formulas of temporal logic, with counting, as immutable data.
 
 A formula is true or false at every position 1 … n of a word. One language covers TL[⊖, ⊕], TL[since, until],
 TL[#←, #→, +, Mon] and their union LTL[#←, #→, +, Mon] (Yang, Chiang, Strobl and Angluin, "Simulating Hard Attention
@@ -6,7 +6,7 @@ Using Soft Attention", Definitions 10, 14 and 19), with the usual derived operat
 
 Equality is structural. Formulas may share subformulas and be nested to any depth: no traversal is recursive.
 
-Numerical formulas: linear comparisons of counts, and predicates of the position or of a count.
+Numerical formulas are linear comparisons of counts, and predicates of the position or of a count.
 """
 
 from __future__ import annotations

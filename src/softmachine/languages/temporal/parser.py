@@ -18,10 +18,6 @@ Yang et al.
 
 A first line ``alphabet a b 'c d'`` declares the alphabet; without it the alphabet consists of the symbols of the
 formula. A ``#`` at the start of a line or after two spaces begins a comment where it cannot be a count.
-
-AST builders of formulas. Their methods are named after the rules in grammar.lark.
-
-Syntax diagnostics of formulas.
 """
 
 from __future__ import annotations
@@ -139,7 +135,7 @@ def _format_expected(words: list[str]) -> str:
     return "expected " + " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-explain = DiagnosticRules(
+explain_syntax_error = DiagnosticRules(
     construct="the formula",
     first_check=_first_check,
     unterminated_quote=(UNTERMINATED_QUOTE, SYMBOL_HINT),
@@ -186,7 +182,7 @@ def parse_quoted(text: str, line: int, column: int) -> str:
     """The symbol inside quotes.
 
     Raises:
-        Mistake: If a quote is missing, the symbol is empty, or an escape is unknown.
+        SyntaxDiagnostic: If a quote is missing, the symbol is empty, or an escape is unknown.
     """
     if text[0] != text[-1] or len(text) < 2:
         raise SyntaxDiagnostic(UNTERMINATED_QUOTE, line, column, SYMBOL_HINT)
@@ -342,7 +338,7 @@ def parse_formula(text: str, *, source: str = "<string>") -> Formula:
     try:
         return cast("Formula", load_parser("temporal", TemporalAstBuilder).parse(text))
     except UnexpectedInput as error:
-        raise to_source_error(explain(error, text), text, source) from None
+        raise to_source_error(explain_syntax_error(error, text), text, source) from None
     except SyntaxDiagnostic as error:
         raise to_source_error(error, text, source) from None
 

@@ -1,6 +1,6 @@
-"""Syntax diagnostics: errors of an LALR parser turned into messages with a place and a hint.
+"""Diagnostics: problems of a source, reported together, each with its place and an excerpt of the line with a caret.
 
-Problems of a source, reported together, each with its place and an excerpt of the line with a caret.
+Errors of an LALR parser become diagnostics with a hint.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Lexical structure of line-oriented sources: lines, statements, words and quoted symbols.
+"""Statements of line-oriented sources: lines, words and quoted symbols.
 
-Base class of parsers of line-oriented sources. They continue after an error, so that all errors are reported.
+Parsers of such sources have a common base class. They continue after an error, so that all errors are reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Configurations of Turing machines, and the actions that lead from one to the next.
 
-Array storage for long tapes: one byte per cell, where a dictionary takes a hundred.
-
-Text rendering of tapes and traces: a window of cells, with the one under the head in brackets.
+Long tapes are stored in arrays, one byte per cell, where a dictionary takes a hundred. Tapes and traces are printed as
+a window of cells, with the one under the head in brackets.
 """
 
 from __future__ import annotations

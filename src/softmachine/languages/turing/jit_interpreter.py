@@ -47,7 +47,7 @@ def fits_table_limit(machine: TuringMachine) -> bool:
 
 
 class JitRun:
-    """A run that continues from a configuration, which is left unchanged until :meth:`restore`.
+    """A run that continues from a configuration, which is left unchanged until :meth:`store_to`.
 
     Args:
         machine: The machine; it must satisfy :func:`fits_table_limit`.

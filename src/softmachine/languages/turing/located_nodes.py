@@ -1,9 +1,8 @@
-"""XML parser whose nodes carry line and column; safe for untrusted input: no DTD, no entities.
+"""Parsed XML and YAML nodes that carry line and column; safe for untrusted input.
 
-YAML parser whose nodes carry line and column; safe for untrusted input.
-
-Only the structure is used: every scalar is its source text (`0`, `01`, `yes` and `null` are strings), so that symbols
-and states keep their names. Anchors are rejected, and so is deep nesting.
+XML is parsed without DTD and entities. Of YAML only the structure is used: every scalar is its source text (`0`, `01`,
+`yes` and `null` are strings), so that symbols and states keep their names. Anchors are rejected, and so is deep
+nesting.
 """
 
 from __future__ import annotations

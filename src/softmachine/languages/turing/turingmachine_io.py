@@ -1,4 +1,4 @@
-"""Parser of the YAML format of turingmachine.io, both as typed there and as exported by the site.
+"""Parser and printer of the YAML format of turingmachine.io, both as typed there and as exported by the site.
 
 A document has the keys ``blank``, ``start state``, ``table`` and optionally ``input`` and ``synonyms``. softmachine
 adds these optional keys:
@@ -7,13 +7,12 @@ adds these optional keys:
   accept(ed) or reject(ed).
 - ``alphabet``: the input alphabet. Default: every symbol but the blank.
 - ``symbols``: the list of all symbols. Default: those that occur.
-- ``tape``: ``two-way``, ``stay`` or ``error``, see `softmachine.languages.turing.machine.TapeConvention`. Default: two-way.
+- ``tape``: ``two-way``, ``stay`` or ``error``, see `softmachine.languages.turing.machine.TapeConvention`. Default:
+  two-way.
 - ``name``: the name of the machine.
 
 A head that does not move is ``N``, as on the site, or ``S``. Symbols may have more than one character; an ``input`` is
 then a list, or has spaces between its symbols.
-
-Printer of the YAML format of turingmachine.io; see `softmachine.languages.turing.turingmachine_io`.
 """
 
 from __future__ import annotations

@@ -9,10 +9,9 @@ is not, and threshold gates count them here.
 Requirements: every weight is a number of F_b, and the prompts of the codec have one token per symbol.
 Cost: see :class:`TransformerCircuit`; numbers with few values, as most in compiled models, are cheap.
 
-Cost estimate of a circuit, extrapolated from circuits for shorter words by a power of the length.
-
-The power is estimated from two lengths: how many values a number takes depends on the model. Process time is measured,
-so the load of the machine does not distort the estimate.
+The cost is estimated in advance, extrapolated from circuits for shorter words by a power of the length. The power is
+estimated from two lengths: how many values a number takes depends on the model. Process time is measured, so the load
+of the machine does not distort the estimate.
 """
 
 from __future__ import annotations

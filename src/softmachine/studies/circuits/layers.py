@@ -166,7 +166,7 @@ class WireForwardPass:
         bounds = [self.numbers.bounds(score) for score in scores]
         floor = max(low for low, _ in bounds)
         rivals = dict.fromkeys(score for score, (_, high) in zip(scores, bounds, strict=True) if high >= floor)
-        flags = [self._above(score, rivals) if score in rivals else FALSE for score in scores]
+        flags = [self._is_maximal(score, rivals) if score in rivals else FALSE for score in scores]
         if choice is AttentionKind.AVERAGE:
             return flags
         order = flags if choice is AttentionKind.LEFTMOST else flags[::-1]
@@ -175,7 +175,7 @@ class WireForwardPass:
         ]
         return first if choice is AttentionKind.LEFTMOST else first[::-1]
 
-    def _above(self, score: WireNumber, rivals: Iterable[WireNumber]) -> int:
+    def _is_maximal(self, score: WireNumber, rivals: Iterable[WireNumber]) -> int:
         """Return the wire that is true if a score is at least each of the others."""
         return self.wires.conjunction([self.numbers.at_least(score - other, 0) for other in rivals if other != score])
 

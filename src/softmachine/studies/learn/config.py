@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from itertools import pairwise
@@ -12,6 +13,14 @@ from softmachine.support.errors import UsageError
 
 MAX_WORDS = 100_000
 """Maximum number of words of a task."""
+
+
+POSITION_ENCODINGS = ("none", "rope", "alibi", "absolute", "sinusoidal", "relative")
+LLAMA_ENCODINGS = ("none", "rope")
+"""The encodings that an unmodified LLaMA supports, without ``+log``."""
+PRECISIONS = ("float32", "bfloat16", "bits:B")
+SIGNIFICANT_BITS = {"float32": 24, "bfloat16": 8}
+"""Number of significant bits, including the leading 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +153,7 @@ class TrainingConfig:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TrainingConfig:
-        """Inverse of :meth:`feature_to_json`.
+        """Inverse of :meth:`to_json`.
 
         Raises:
             UsageError: If the data is not a setting.
@@ -181,3 +190,34 @@ def differing_fields(settings: list[TrainingConfig]) -> list[str]:
         field.name for kind in (TrainingTask, ModelConfig, Schedule) for field in fields(kind) if field.name != "text"
     ]
     return [name for name in names if len({str(each[name]) for each in flat}) > 1]
+
+
+def parse_encoding(name: str) -> tuple[str, bool]:
+    """Split a name into the encoding and whether scores are multiplied by log n.
+
+    Raises:
+        UsageError: If there is no such encoding.
+    """
+    kind, plus, scaled = name.partition("+")
+    if kind not in POSITION_ENCODINGS or (plus and scaled != "log"):
+        raise UsageError(
+            f"there is no position encoding {name!r}",
+            hint=f"choose one of {', '.join(POSITION_ENCODINGS)}, optionally with +log",
+        )
+    return kind, bool(plus)
+
+
+def significant_bits(name: str) -> int:
+    """Return the number of significant bits of a precision.
+
+    Raises:
+        UsageError: If there is no such precision.
+    """
+    if name in SIGNIFICANT_BITS:
+        return SIGNIFICANT_BITS[name]
+    found = re.fullmatch(r"bits:(\d{1,2})", name)
+    if not found or not 1 <= int(found[1]) <= 24:
+        raise UsageError(
+            f"there is no precision {name!r}", hint=f"choose one of {', '.join(PRECISIONS)}, with B from 1 to 24"
+        )
+    return int(found[1])

@@ -1,11 +1,11 @@
-"""Training, validation and test data of a task: words with their traces as token numbers.
+"""Data of training tasks: training, validation and test words with their traces as token numbers.
 
 Words come from the generator of data sets (``datasets/``), with balanced verdicts and a share of long traces. Of words
 up to the training length, a tenth each is held out for validation and for the first test, by a digest of the word, so
 no seed moves one of them into the training split. If a language has fewer words than requested, all that are found are
 used, and their number is reported.
 
-Construction of tasks and grids of training runs from a source and the options of the command line.
+Tasks, and grids of training runs, are built from a source and the options of the command line.
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ from softmachine.engines.inputs.row import MAX_SHORT_TRACE, Labeller
 from softmachine.languages.formats import deserialise_source, serialise_source
 from softmachine.languages.source import Source
 from softmachine.studies.datasets import Constraints, Dataset, DatasetRow, Split
-from softmachine.studies.learn.config import ModelConfig, Schedule, TrainingConfig, TrainingTask
-from softmachine.studies.learn.model import parse_encoding, significant_bits
+from softmachine.studies.learn.config import (
+    ModelConfig,
+    Schedule,
+    TrainingConfig,
+    TrainingTask,
+    parse_encoding,
+    significant_bits,
+)
 from softmachine.support.errors import ConstructionError, FixHint, UsageError
 from softmachine.support.stored_names import present_theorem
 from softmachine.theorems import find_theorem

@@ -14,8 +14,9 @@ from pathlib import Path
 import torch
 
 from softmachine.exports.requirements import make_rope_off_config
+from softmachine.studies.learn.config import LLAMA_ENCODINGS
 from softmachine.studies.learn.data import PAD, Corpus
-from softmachine.studies.learn.model import EPSILON, LLAMA_ENCODINGS, ROPE_BASE, Decoder, hidden_units
+from softmachine.studies.learn.model import EPSILON, ROPE_BASE, Decoder, hidden_units
 from softmachine.support.errors import UsageError
 from softmachine.support.files import atomic_folder, roll_back_interrupted, write_file
 

@@ -5,7 +5,7 @@ parameters have the names and shapes of a stock ``LlamaForCausalLM``; with an en
 none, which is rotation by zero) they load as one, with the same outputs: see
 :mod:`softmachine.studies.learn.hf_checkpoint`.
 
-Position encodings of trained decoders.
+Position encodings:
 
 | name | definition |
 |---|---|
@@ -20,70 +20,39 @@ The suffix ``+log`` multiplies all scores of a query at position i by log₂(i +
 Turing-Complete" defines attention. R is :mod:`softmachine.languages.crasp.relations`: x is related to the positions i
 where the i-th bit of β(x) is 1. Position 0 is the start token, so position i is the i-th of the paper.
 
-Emulated low precision: float32 activations rounded to fewer significant bits.
-
-This does not reproduce any hardware exactly. Sums inside a matrix product are float32, as on GPU tensor cores; the
-results are rounded to the given number of significant bits, half to even. Gradients pass through unchanged
-(straight-through estimator).
+Low precision is emulated: float32 activations are rounded to fewer significant bits. This does not reproduce any
+hardware exactly. Sums inside a matrix product are float32, as on GPU tensor cores; the results are rounded to the given
+number of significant bits, half to even. Gradients pass through unchanged (straight-through estimator).
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from softmachine.languages.crasp.relations import related_positions
-from softmachine.studies.learn.config import ModelConfig
-from softmachine.support.errors import UsageError
+from softmachine.studies.learn.config import ModelConfig, parse_encoding, significant_bits
 
-if TYPE_CHECKING:
-    import torch
-
-
-POSITION_ENCODINGS = ("none", "rope", "alibi", "absolute", "sinusoidal", "relative")
-LLAMA_ENCODINGS = ("none", "rope")
-"""The encodings that an unmodified LLaMA supports, without ``+log``."""
 ROPE_BASE = 10_000.0
 
 
-def parse_encoding(name: str) -> tuple[str, bool]:
-    """Split a name into the encoding and whether scores are multiplied by log n.
-
-    Raises:
-        UsageError: If there is no such encoding.
-    """
-    kind, plus, scaled = name.partition("+")
-    if kind not in POSITION_ENCODINGS or (plus and scaled != "log"):
-        raise UsageError(
-            f"there is no position encoding {name!r}",
-            hint=f"choose one of {', '.join(POSITION_ENCODINGS)}, optionally with +log",
-        )
-    return kind, bool(plus)
-
-
-def sinusoids(positions: torch.Tensor, width: int) -> torch.Tensor:
+def sinusoids(positions: Tensor, width: int) -> Tensor:
     """Return sines and cosines of positions, concatenated: one row per position."""
-    import torch
-
     rates = ROPE_BASE ** (-torch.arange(0, width, 2, dtype=torch.float32) / width)
     angles = positions.float()[..., None] * rates
     return torch.cat((angles.sin(), angles.cos()), -1)
 
 
-def apply_rope(vectors: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+def apply_rope(vectors: Tensor, positions: Tensor) -> Tensor:
     """Apply rotary position embeddings (RoPE), in LLaMA's layout.
 
     Args:
         vectors: Shape batch × heads × positions × width.
         positions: Shape batch × positions, or 1 × positions.
     """
-    import torch
-
     waves = sinusoids(positions, vectors.shape[-1])[:, None]
     sine, cosine = (torch.cat((half, half), -1) for half in waves.chunk(2, -1))
     left, right = vectors.chunk(2, -1)
@@ -95,10 +64,8 @@ def alibi_slopes(heads: int) -> list[float]:
     return [2.0 ** (-8.0 * (k + 1) / heads) for k in range(heads)]
 
 
-def relation_matrix(context: int) -> torch.Tensor:
+def relation_matrix(context: int) -> Tensor:
     """Return the matrix of R: 1 in row x and column i if x is related to i."""
-    import torch
-
     table = torch.zeros(context, context)
     for x in range(1, context):
         for i in related_positions(x):
@@ -107,46 +74,22 @@ def relation_matrix(context: int) -> torch.Tensor:
     return table
 
 
-def log_scale(positions: torch.Tensor) -> torch.Tensor:
+def log_scale(positions: Tensor) -> Tensor:
     """Return the factor of the scores: log₂(i + 2), the logarithm of the number of tokens plus one, which is not 0."""
-    import torch
-
     return torch.log(positions.float() + 2.0) / math.log(2.0)
 
 
-PRECISIONS = ("float32", "bfloat16", "bits:B")
-SIGNIFICANT_BITS = {"float32": 24, "bfloat16": 8}
-"""Number of significant bits, including the leading 1."""
-
-
-def significant_bits(name: str) -> int:
-    """Return the number of significant bits of a precision.
-
-    Raises:
-        UsageError: If there is no such precision.
-    """
-    if name in SIGNIFICANT_BITS:
-        return SIGNIFICANT_BITS[name]
-    found = re.fullmatch(r"bits:(\d{1,2})", name)
-    if not found or not 1 <= int(found[1]) <= 24:
-        raise UsageError(
-            f"there is no precision {name!r}", hint=f"choose one of {', '.join(PRECISIONS)}, with B from 1 to 24"
-        )
-    return int(found[1])
-
-
-def make_rounding(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
+def make_rounding(name: str) -> Callable[[Tensor], Tensor]:
     """Return a function that rounds tensors to a precision; gradients pass through it unchanged."""
     bits = significant_bits(name)
     if bits == 24:
         return lambda tensor: tensor
-    import torch
 
     dropped = 24 - bits
 
     class _Rounded(torch.autograd.Function):
         @staticmethod
-        def forward(_context: object, tensor: torch.Tensor) -> torch.Tensor:
+        def forward(_context: object, tensor: Tensor) -> Tensor:
             whole = tensor.detach().contiguous().view(torch.int32)
             rounded = (whole >> dropped).bitwise_and_(1)  # the last kept bit: ties round to even
             rounded += whole
@@ -155,7 +98,7 @@ def make_rounding(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
             return rounded.view(torch.float32)
 
         @staticmethod
-        def backward(_context: object, gradient: torch.Tensor) -> torch.Tensor:
+        def backward(_context: object, gradient: Tensor) -> Tensor:
             return gradient
 
     return _Rounded.apply  # type: ignore[no-any-return]

@@ -1,6 +1,6 @@
-"""Text tables of training runs: one row per setting, with mean and range over seeds, and notes.
+"""Report of training runs: text tables with one row per setting, with mean and range over seeds, notes, and plots.
 
-Plots of training runs: exact traces against word length, and probe R² by layer.
+Plotted are exact traces against word length, and probe R² by layer.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 With a folder, sweeps resume after an interruption: a run whose JSON file exists is not repeated, and an interrupted run
 resumes from its saved state.
 
-Sweeps of training runs on the executor of all sweeps; a unit of work is one run, sent as text.
-
-Cost estimate of training, from the time of a few steps.
+A sweep of runs uses the executor of all sweeps; a unit of work is one run, sent as text. The cost of training is
+estimated from the time of a few steps.
 """
 
 from __future__ import annotations

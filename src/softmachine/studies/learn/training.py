@@ -5,9 +5,8 @@ An interrupted run therefore gives the same weights as an uninterrupted one, on 
 the last step, after several consecutive evaluations without errors on the validation split, or at the time limit; only
 the last depends on the speed of the machine, and is recorded.
 
-Checkpoints of interrupted training: weights, optimizer state and progress in one safetensors file.
-
-Tensors hold the numbers, metadata the rest. A file of another setting, or a damaged one, is an error; training does not
+A checkpoint of an interrupted training has the weights, the optimizer state and the progress in one safetensors file:
+tensors hold the numbers, metadata the rest. A file of another setting, or a damaged one, is an error; training does not
 silently restart.
 """
 

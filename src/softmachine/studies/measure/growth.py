@@ -5,14 +5,12 @@ others confirm it (:mod:`softmachine.studies.measure.growth_laws`); otherwise th
 (Definition 2.2 of "Revisiting Padded Transformer Expressivity") is precision × width: the bits of the residual stream
 per position.
 
-Volume that a model needs: the least precision in which it is correct on all words of a length.
-
-The volume of a transformer is precision × width, the bits of the residual stream at a position. "Revisiting Padded
-Transformer Expressivity" (section 6) leaves open the power of transformers whose volume grows slower than log n, and
-conjectures that those without padding, of volume Θ(log n), recognise less than their circuit classes (Conjecture 6.1).
-This is a probe: for one model and each length, it finds the least b such that every output in F_b is correct, on all
-words of that length. A model that needs constant volume has the same b at all lengths; one whose b grows with log n
-uses volume Θ(log n). It measures this model only, not others for the same language: evidence, not a proof.
+"Revisiting Padded Transformer Expressivity" (section 6) leaves open the power of transformers whose volume grows slower
+than log n, and conjectures that those without padding, of volume Θ(log n), recognise less than their circuit classes
+(Conjecture 6.1). The volume that one model needs is a probe: for each length, the least b such that every output in F_b
+is correct, on all words of that length. A model that needs constant volume has the same b at all lengths; one whose b
+grows with log n uses volume Θ(log n). It measures this model only, not others for the same language: evidence, not a
+proof.
 """
 
 from __future__ import annotations

@@ -71,11 +71,11 @@ def compute_slices(
         UsageError: If there are too many words of a length.
     """
     wanted = require_enumerable(len(alphabet), lengths)
-    foresight = forecast_deciding(len(alphabet), wanted)
+    forecast = forecast_deciding(len(alphabet), wanted)
 
     def truth() -> Iterator[bool]:
         for done, word in enumerate(iterate_words(alphabet, wanted)):
-            foresight.check(done)
+            forecast.check(done)
             yield bool(accepts(word))
 
     return slices_from_verdicts(truth(), len(alphabet), wanted)

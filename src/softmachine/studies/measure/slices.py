@@ -1,6 +1,6 @@
 """Myhill–Nerode slices of a language, its words decided in this process or on workers.
 
-Membership of a word in the language of a source, decided by the reference interpreter.
+Membership is decided by the reference interpreter of the source.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def sweep_slices(
     letters = len(source.alphabet)
     here = make_slice_worker(source, lengths, max_steps)
     wanted = require_enumerable(letters, lengths)
-    hands = factory.worker_count if factory else 1
+    workers = factory.worker_count if factory else 1
 
     def job() -> SliceJob:
         return SliceJob(source.language, source.name, serialise_source(source), tuple(wanted), max_steps)
@@ -153,10 +153,10 @@ def sweep_slices(
 
     def truth() -> Iterator[bool]:
         with opened() as kept:
-            foresight = forecast_deciding(letters, wanted, hands, kept.finished_count if kept else 0)
+            forecast = forecast_deciding(letters, wanted, workers, kept.finished_count if kept else 0)
             total = sum(letters**length for length in wanted)
             found = map_range(
-                here, total, remote_work=away, factory=factory, journal=kept, check=foresight.check, progress=progress
+                here, total, remote_work=away, factory=factory, journal=kept, check=forecast.check, progress=progress
             )
             with closing(found):
                 for part in found:

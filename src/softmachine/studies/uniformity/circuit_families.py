@@ -4,7 +4,7 @@ A family n ↦ C_n is L-uniform if a logarithmic-space machine decides its conne
 "Revisiting Padded Transformer Expressivity"). Here the queries are answered by programs. Wires are numbered from 0: the
 inputs, then the gates, each after its arguments; the last wire is the output.
 
-Printer of the circuits of a family given by rules (``.family``; Lemma C.1 of Svete et al. 2026).
+The circuits of a family given by rules (``.family``) are printed by a program, too (Lemma C.1 of Svete et al. 2026).
 
 A rule defines gates for ranges of its indices, by arithmetic on numbers of O(log n) bits. It translates directly to a
 program: loops over the indices, conditions, and a line for the gate. A gate is printed as the name of its rule and its

@@ -1,10 +1,9 @@
 """L-uniform families of transformers: their theorems, sources, and the programs of their machines.
 
-Program that decides the direct connection language of a family of circuits.
-
-The language (section A.2 of "Revisiting Padded Transformer Expressivity") consists of the tuples (1ⁿ, i, j, t) such
-that wire i of C_n has type t and is an argument of gate j. A family whose connection language is decided in logarithmic
-space is L-uniform. The output is connected to itself, with a separate type.
+The direct connection language of a family of circuits (section A.2 of "Revisiting Padded Transformer Expressivity")
+consists of the tuples (1ⁿ, i, j, t) such that wire i of C_n has type t and is an argument of gate j. A family whose
+connection language is decided in logarithmic space is L-uniform; a program here decides it. The output is connected to
+itself, with a separate type.
 """
 
 from __future__ import annotations
@@ -210,8 +209,8 @@ class RuleFamily:
             return {}
         if self.source.has_threshold_gates:
             return {
-                "weights": reduction_printer.print_counting_weights,
-                "features": reduction_printer.print_counting_features,
+                "weights": reduction_printer.print_threshold_weights,
+                "features": reduction_printer.print_threshold_features,
             }
         return {"weights": reduction_printer.print_weights, "features": reduction_printer.print_features}
 

@@ -1,10 +1,10 @@
-"""Compiler from programs to machines: every variable becomes a work tape, every call is inlined.
+"""Compiler from Python programs to machines: every variable becomes a work tape, every call is inlined.
 
 An inlined call has separate tapes, which are freed after it; the number of tapes is therefore the maximum number of
 live variables, independent of the input. Operators that need more than one sweep over two tapes (``*``, ``//``, ``%``)
 are calls of programs (:mod:`softmachine.studies.uniformity.stdlib`).
 
-Front end of the Python-to-machine compiler: bodies and parameters of functions, or of generated code.
+The front end reads bodies and parameters of functions, or of generated code.
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ def print_features(tape: TapeIO, family: Reduction) -> None:
     tape.line(1 if token == NOT else 0)
 
 
-def print_counting_weights(tape: TapeIO, family: Reduction) -> None:
+def print_threshold_weights(tape: TapeIO, family: Reduction) -> None:
     """Print the weights for n letters in constant width, from 1ⁿ (M₁; Theorem 5.1 (b) of Svete et al. 2026)."""
     n = tape.unary()
     p = address_bits(count_positions(family, n))
@@ -261,7 +261,7 @@ def print_counting_weights(tape: TapeIO, family: Reduction) -> None:
     threshold_printer.print_layers(tape, p, power(p, family.exponent))
 
 
-def print_counting_features(tape: TapeIO, family: Reduction) -> None:
+def print_threshold_features(tape: TapeIO, family: Reduction) -> None:
     """Print the features of position i in constant width, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()

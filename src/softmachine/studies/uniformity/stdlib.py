@@ -1,19 +1,18 @@
-"""Arithmetic subroutines of the programs, linear or quadratic in the number of bits.
+"""Standard library of the programs that machines are compiled from: tape interface, arithmetic, table lookup.
 
-Programming interface of machines: a subset of Python in which every variable is a natural number.
+A program is an ordinary function in a subset of Python in which every variable is a natural number. It can be typed and
+run as Python (:class:`PythonTapes`), and is compiled to a machine
+(:mod:`softmachine.studies.uniformity.python_to_machine`) with one work tape per live variable. Supported are ``=``,
+``+=``, ``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``, comparisons, ``and``,
+``or``, ``not``, calls of other such functions, and one ``return`` at the end. There is no recursion, no list and no
+other value larger than a number, so all memory is explicit and can be counted.
 
-A program is an ordinary function. It can be typed and run as Python (:class:`PythonTapes`), and is compiled to a
-machine (:mod:`softmachine.studies.uniformity.python_to_machine`) with one work tape per live variable. Supported are
-``=``, ``+=``, ``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``, comparisons,
-``and``, ``or``, ``not``, calls of other such functions, and one ``return`` at the end. There is no recursion, no list
-and no other value larger than a number, so all memory is explicit and can be counted.
+The arithmetic subroutines are linear or quadratic in the number of bits.
 
-Printer of table-lookup circuits: a function on O(log n) bits is a circuit of depth 3 (Lemma B.1).
-
-A logarithmic-space machine prints it. "Revisiting Padded Transformer Expressivity" uses the lemma to move position
-encodings and parameters into circuits: a function of few bits is a table, and a table is an OR of ANDs. For k bits of
-input and m of output there are k gates NOT, 2ᵏ gates AND, one per input, and m gates OR; with k ≤ c log₂ n these are
-at most n^c + c log₂ n + m.
+Table lookup is a circuit of depth 3 for any function on O(log n) bits (Lemma B.1); a logarithmic-space machine prints
+it. "Revisiting Padded Transformer Expressivity" uses the lemma to move position encodings and parameters into circuits:
+a function of few bits is a table, and a table is an OR of ANDs. For k bits of input and m of output there are k gates
+NOT, 2ᵏ gates AND, one per input, and m gates OR; with k ≤ c log₂ n these are at most n^c + c log₂ n + m.
 """
 
 from __future__ import annotations

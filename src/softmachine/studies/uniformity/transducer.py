@@ -4,7 +4,7 @@ The space of a run is the number of visited cells of the work tapes; input and o
 machine reads one tape, and its rule for the symbol there gives the symbol to write, the move of the head, the output to
 append, and the next state. Work tapes are bounded on the left, by a marker that the machine writes itself.
 
-JIT-compiled interpreter of transducers, tens of millions of steps per second.
+The interpreter is JIT-compiled and makes tens of millions of steps per second.
 """
 
 from __future__ import annotations

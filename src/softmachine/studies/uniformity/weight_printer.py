@@ -1,10 +1,11 @@
-"""Printing routines shared by the programs of all families: flags, addresses, fractions, rounding, clearing.
-
-Textual description of a transformer that a machine can print: its weights one by one, and its position features.
+"""Printer of weights: the description of a transformer that a machine can print, and routines that all families share.
 
 Definition A.5 of "Revisiting Padded Transformer Expressivity" requires machines that print "a description of T_N" and
-the position encoding p(n, N). This is the description: one line per nonzero weight, all numbers in binary, rows and
-columns counted from 0. Names of coordinates are omitted, as they do not affect the computation.
+the position encoding p(n, N). This is the description: the weights one by one, then the position features, one line per
+nonzero weight, all numbers in binary, rows and columns counted from 0. Names of coordinates are omitted, as they do not
+affect the computation.
+
+The shared routines print flags, addresses, fractions, rounding and clearing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Parallel map over a range, in this process, in processes of this machine, or on a Dask cluster.
 
-:func:`.ordered_map.parts` is the map that all sweeps use; a :class:`.executors.Crew` creates the executor, and a
-:class:`.journal.Journal` records finished parts, from which an interrupted sweep resumes. See ``docs/cluster.md``.
+:func:`.ordered_map.map_range` is the map that all sweeps use; an :class:`.executors.ExecutorFactory` creates the
+executor, and a :class:`.journal.Journal` records finished parts, from which an interrupted sweep resumes. See
+``docs/cluster.md``.
 """
 
 from softmachine.support.parallel.executors import (

@@ -3,8 +3,6 @@
 The first line identifies the sweep, the version and the weights. Each further line is a part, with a digest. Only a
 journal of the same sweep is appended to; a damaged one is rejected and left unchanged. The file is append-only
 (:class:`softmachine.support.files.AppendOnlyFile`): an incomplete last line is overwritten.
-
-Results of parts of a range.
 """
 
 from __future__ import annotations

@@ -86,9 +86,9 @@ def map_range(
             range_.at = taken[1]
 
 
-def _pays_off(crew: ExecutorFactory, spent: float, last: PartResult, total: float) -> bool:
+def _pays_off(factory: ExecutorFactory, spent: float, last: PartResult, total: float) -> bool:
     left = (total - last.stop) * last.seconds / (last.stop - last.start)
-    return spent >= crew.patience and (crew.requested or left >= MIN_SECONDS_FOR_WORKERS)
+    return spent >= factory.patience and (factory.requested or left >= MIN_SECONDS_FOR_WORKERS)
 
 
 class _RemainingRange:

@@ -17,10 +17,6 @@ fixed distances ahead, and every gate its own. L iterations of two layers follow
 the lemma's "step"): arguments fetch the bits of wires, gates an argument that determines them. The precision is F_2.
 
 Needs: the position as signed bits, and those of four neighbours.
-
-Codecs of circuit evaluators: circuit and input as tokens (Definition C.1 of Svete et al. 2026).
-
-Circuit evaluation by one looped transformer that reads circuits as tokens.
 """
 
 from __future__ import annotations
@@ -57,7 +53,7 @@ GATES = ("AND", "OR", "NOT")
 ARGUMENT_MARK, GATE_MARK = "&", "#"
 THRESHOLD, THRESHOLD_MARK = "THR", "≥"
 TOKENS = (ZERO, ONE, *GATES, ARGUMENT_MARK, GATE_MARK, "0", "1", PAD_TOKEN)
-WITH_THRESHOLDS = (ZERO, ONE, *GATES, THRESHOLD, THRESHOLD_MARK, ARGUMENT_MARK, GATE_MARK, "0", "1", PAD_TOKEN)
+THRESHOLD_TOKENS = (ZERO, ONE, *GATES, THRESHOLD, THRESHOLD_MARK, ARGUMENT_MARK, GATE_MARK, "0", "1", PAD_TOKEN)
 
 
 def pointer_width(length: int) -> int:

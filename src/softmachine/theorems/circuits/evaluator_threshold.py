@@ -18,8 +18,6 @@ arguments fetch the bits of wires; a gate takes the mean of its K arguments' bit
 itself: (ones - θ + 1/2)/(K + 1) is positive iff there are enough ones, for any K.
 
 Needs: i, i² and the positions of five neighbours as features.
-
-Evaluation of threshold circuits by one looped transformer that reads them as tokens.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ from softmachine.theorems.circuits.evaluator import (
     GATES,
     ONE,
     THRESHOLD,
-    WITH_THRESHOLDS,
+    THRESHOLD_TOKENS,
     ZERO,
     ThresholdEvaluatorCodec,
     TokenTest,
@@ -56,8 +54,8 @@ from softmachine.transformer.features import I_SQUARED, Constant
 
 def signals(length: int, iterations: int, *, soft: bool) -> Program:
     """Build the evaluator of circuits of a length and depth; it outputs the value of every input and gate."""
-    value = wire_values_after(partial(is_token, vocabulary=WITH_THRESHOLDS), length, iterations, soft=soft)
-    return recogniser(f"circuit-evaluator-threshold-{length}", WITH_THRESHOLDS, value, positions=length)
+    value = wire_values_after(partial(is_token, vocabulary=THRESHOLD_TOKENS), length, iterations, soft=soft)
+    return recogniser(f"circuit-evaluator-threshold-{length}", THRESHOLD_TOKENS, value, positions=length)
 
 
 def wire_values_after(is_token: TokenTest, length: int, iterations: int, *, soft: bool) -> Signal:

@@ -14,10 +14,6 @@ n.
 and the number of iterations only depend on the length T. The family only determines the tokens.
 
 Needs: ⟨C_n⟩ and the evaluator's features at every position.
-
-Codec of uniform circuit families: the reduction to circuit evaluation (Lemmas C.1, C.2 of Svete et al. 2026).
-
-Languages of uniform circuit families, by reduction to circuit evaluation.
 """
 
 from __future__ import annotations
@@ -57,7 +53,7 @@ from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN, require_leng
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 
 GATE_NAMES = (*GATES, THRESHOLD)
-MARKS = (*GATE_NAMES, ZERO, ONE, ARGUMENT_MARK, THRESHOLD_MARK)
+SPACED_TOKENS = (*GATE_NAMES, ZERO, ONE, ARGUMENT_MARK, THRESHOLD_MARK)
 """Tokens that are preceded by a space."""
 MAX_POSITIONS = 1 << 16
 """Maximal number of positions."""
@@ -126,7 +122,9 @@ class FamilyCodec(AnsweringCodec[CircuitFamily]):
     def apply_reduction(self, word: Word) -> str:
         """Return the instance as text, without padding: a line for the inputs and one for each gate."""
         self.prompt(word)
-        text = "".join(f" {token}" if token in MARKS else token for token in self._serialise(self.source.word(word))[0])
+        text = "".join(
+            f" {token}" if token in SPACED_TOKENS else token for token in self._serialise(self.source.word(word))[0]
+        )
         return re.sub(rf" ({'|'.join(GATE_NAMES)})", r"\n\1", text).strip() + "\n"
 
     def _serialise(self, word: Sequence[str]) -> tuple[list[str], dict[str, int]]:
@@ -220,11 +218,11 @@ _ITERATION_STEP = TourStep(
 TOUR = (_REDUCTION_STEP, _NUMBERS_STEP, _WIRES_STEP, _ITERATION_STEP)
 
 
-def _evaluator_cost(of: Callable[[Expression, Expression], Cost]) -> Cost:
+def _evaluator_cost(cost: Callable[[Expression, Expression], Cost]) -> Cost:
     """Return the cost of an evaluator of T tokens with ⌈log₂ T⌉^d iterations."""
     tokens = parameter("T", "positions (polynomial in n)", lambda codec: codec.total_positions)
     address = define("p", largest(2, ceil_log2(tokens)))
-    found = of(address, address ** parameter("d", "exponent of the family", lambda codec: codec.source.exponent))
+    found = cost(address, address ** parameter("d", "exponent of the family", lambda codec: codec.source.exponent))
     return replace(found, exact={"positions": tokens})
 
 

@@ -7,12 +7,6 @@ per transition, in order.
 
 Needs and costs: those of C-RASP, see :mod:`softmachine.theorems.counting.crasp`; the reduction is
 :mod:`softmachine.languages.crasp.from_counter`.
-
-Codec of counter machines: prompts from words, and transitions and verdicts from chains of thought.
-
-Guided tour of one token of a counter machine's run.
-
-Counter machines, as C-RASP with chain of thought.
 """
 
 from __future__ import annotations

@@ -13,10 +13,6 @@ transformer (``reduction``), in F_2.
 
 Needs: position features for the configurations; weights for one n. The last of the N vertices is the successor of every
 accepting configuration.
-
-Codec of read-only Turing machines: the configurations, and the word followed by blanks and padding.
-
-Read-only Turing machines, by reduction to connectivity.
 """
 
 from __future__ import annotations

@@ -10,12 +10,6 @@ The addresses are p = ⌈log₂ N⌉ signed bits for each vertex (the paper's �
 pairs), vertices are numbered from 0, and flags mark the positions of pairs and triples. The precision is F_2.
 
 Needs: position features for i, k and j; weights and padding depend on the number of vertices, not on the graph.
-
-Codec of connectivity: the adjacency matrix and padding; the answer at a pair's position is reachability.
-
-Explanations of the heads of connectivity: paths between vertices.
-
-Graph connectivity by repeated squaring of paths (Theorem C.1 of Svete et al. 2026).
 """
 
 from __future__ import annotations

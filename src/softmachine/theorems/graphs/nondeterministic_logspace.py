@@ -1,4 +1,4 @@
-"""NL: nondeterministic logspace machines, by reduction to graph connectivity.
+"""Nondeterministic logspace machines (NL), by reduction to graph connectivity.
 
 Lemma 5.4 of "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). On a word of length n such a machine has
 polynomially many configurations: a state, the positions of two heads, and the contents of O(log n) cells. Whether one
@@ -13,10 +13,6 @@ the lemma, which is feasible for tiny machines only. N is the number of kept con
 the accepting configurations, which have no successors, are one vertex.
 
 Needs: position features for the configurations; weights for one n.
-
-Codec of nondeterministic logspace machines: the configuration graph, and the word followed by padding.
-
-Nondeterministic logspace machines, by reduction to connectivity.
 """
 
 from __future__ import annotations
@@ -239,14 +235,14 @@ TOUR = (
 )
 
 
-_CELLS = parameter("s", "work cells", lambda codec: codec.source.work_cells(codec.length))
-_WORK = parameter("|Γ|", "work symbols", lambda codec: len(codec.source.work_symbols))
-_GOING = parameter(
+_WORK_CELLS = parameter("s", "work cells", lambda codec: codec.source.work_cells(codec.length))
+_WORK_SYMBOLS = parameter("|Γ|", "work symbols", lambda codec: len(codec.source.work_symbols))
+_OTHER_STATES = parameter(
     "|Q|", "states that do not accept", lambda codec: len({*codec.source.states} - {*codec.source.accept})
 )
 _COST = cost(
     parameter("N", "kept configurations + 1", lambda codec: codec.configurations.vertices),
-    _GOING * (WORD_LENGTH + 2) * (_CELLS + 2) * (_WORK + 1) ** _CELLS + 1,
+    _OTHER_STATES * (WORD_LENGTH + 2) * (_WORK_CELLS + 2) * (_WORK_SYMBOLS + 1) ** _WORK_CELLS + 1,
 )
 
 

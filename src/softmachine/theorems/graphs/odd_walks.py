@@ -5,19 +5,16 @@ is not bipartite. The graph is given as two incidence matrices: for every vertex
 there, and whether it ends there. Three transformers are composed into one:
 
 1. **Incidence to adjacency.** Entry (i, j) is 1 if some edge begins at i and ends at j. Computing it takes padding:
-every entry has a block of m + 1 positions, one per edge, which fetches two bits, and a last one that attends to an edge
-that has both. Block and index in it are position features, as in Step 2 of the lemma's proof. 2. **Adjacency to double
-cover.** Each vertex v becomes two, v even and v odd; each edge leads from even to odd and from odd to even. This
-reduction reads the ends of the blocks. 3. **Connectivity** (Theorem C.1 of the same paper) of the 2N vertices; a walk
-of odd length is a path from s even to t odd.
+   every entry has a block of m + 1 positions, one per edge, which fetches two bits, and a last one that attends to an
+   edge that has both. Block and index in it are position features, as in Step 2 of the lemma's proof.
+2. **Adjacency to double cover.** Each vertex v becomes two, v even and v odd; each edge leads from even to odd and from
+   odd to even. This reduction reads the ends of the blocks.
+3. **Connectivity** (Theorem C.1 of the same paper) of the 2N vertices; a walk of odd length is a path from s even to t
+   odd.
 
 The precision is F_2, with hard attention and with softmax; layers, loops and widths add up.
 
 Needs: position features for all blocks; weights for N vertices and m edges.
-
-Codec of odd walks: incidence matrices and padding; an answer for each pair of vertices.
-
-Walks of odd length, by two composed reductions to connectivity.
 """
 
 from __future__ import annotations

@@ -18,9 +18,7 @@ position i - 2^k is found (Merrill and Sabharwal; layer norm without the ε of s
 Needs: no position features; layer norm; ⌈log₂ n⌉ iterations. Hashes are irrational: float64 or interval arithmetic with
 Θ(log n) bits, since scores are about 1/n⁴ apart.
 
-One-way read-only Turing machines as finite automata, and the codec of the theorem.
-
-Finite automata in logarithmically many iterations, with one set of weights and no position features.
+The automata are one-way read-only Turing machines.
 """
 
 from __future__ import annotations

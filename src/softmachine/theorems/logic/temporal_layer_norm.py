@@ -16,8 +16,6 @@ the layer-norm hash depends on more than a ratio. Previous, next, since and unti
 
 Needs: no position features but the formula's own predicates; layer norm. Exact arithmetic supports comparisons, whose
 norms are ±1; hashes are irrational and need float64 or interval arithmetic.
-
-Temporal logic with counting by hard attention and layer norm.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ and i²(n+1), at scale 1 (b). For a future-masked transformer (-1)^i, and i, i²
 (-1)^i and (i+1)² at scale 1, no counts (b).
 In addition to the heads of :mod:`softmachine.theorems.logic.temporal`, there are two uniform heads in at most two
 layers for each of 1/(i+1) and 1/(n-i+1), or one head in one layer if only "last" is needed.
-
-Temporal logic with exactly the position encodings of the corollaries of Yang et al. 2024.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ all that are strictly before.
 Needs: no position features but the predicates of the formula; strict masks.
 Certificates replace these heads by softmax heads with a term that breaks ties (Lemma 8 of Yang et al. 2024): that is
 Corollary 17, and Corollary 18 if formulas refer to the past only.
-
-Linear temporal logic by masked unique-hard attention.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Codec of a Turing machine's run in a third-party checkpoint: a start token, the input, then one token per step.
+"""Codec and signals of a Turing machine's run in a third-party checkpoint: start token, input, one token per step.
 
     <bos> a b b a <run> (q,x,R) (p,_,L) … ACC
 
 Position 0 holds the start token, the attention sink; input symbols count as writes. A token may also contain the cell
 that it wrote, modulo M (:class:`AddressedAction`), which makes low precision sufficient.
 
-Signals of the decoders for third-party checkpoints: written symbols, digitwise comparison of addresses, logits.
+The signals are those that the decoders for third-party checkpoints share: written symbols, digitwise comparison of
+addresses, logits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Codecs of encoders whose prompt is a start token and the word; one of them fits any recogniser.
+"""Codecs of recognisers: encoders whose prompt is a start token and the word.
 
-Special tokens: the start token at position 0 and padding, distinct from the tokens of the source.
-
-Check that a word has the length that weights of a nonuniform family are built for.
+The start token at position 0 and padding are distinct from the tokens of the source. Weights of a nonuniform family are
+built for one length, which is required of words.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Base codec of a Turing machine's chain of thought: tokens of actions, symbols and verdicts, and their results.
 
-Signals of a Turing machine's transition, with one-hot states and symbols: moves, rules and logits.
+Also the signals of a transition, with one-hot states and symbols: moves, rules and logits.
 """
 
 from __future__ import annotations

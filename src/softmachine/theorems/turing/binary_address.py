@@ -12,8 +12,6 @@ matches, the head attends to the latest such token, whose value is the blank.
 Needs: N; position features i, i², 1/(i+1), (i-1)/(i+1), i/N and the bits of i. Gaps: 1/(i+1), then 1/N. Precision:
 layer 3 computes with multiples of 1/N up to about 2 log₂ N; layer 2 must distinguish products h² / (i+1) that differ by
 1/(i+1), so float32 suffices for |h| < 1,800 (and so always for N ≤ 1,800), float64 for any h.
-
-Turing machines by binary addresses, exact in float32.
 """
 
 from __future__ import annotations

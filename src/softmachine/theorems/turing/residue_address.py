@@ -17,10 +17,8 @@ Without positions (for architectures that have none) recency is -u, 1/(j+1), in 
 cell of an input symbol is determined from u as w is from s, for inputs up to :data:`MAX_INPUT_LENGTH` symbols.
 
 Needs: N; with positions the bits of i and of i-1. Gaps: 1 with positions, 1/(N(N+1)) without.
-The vocabulary is M^K times that of :mod:`.address_bits`. A run in which a head gets further than 32·M cells from the
+The vocabulary is M^K times that of :mod:`.binary_address`. A run in which a head gets further than 32·M cells from the
 start ends with the token <limit>.
-
-Turing machines by tokens that contain their cell modulo M, exact in bfloat16 and float16.
 """
 
 from __future__ import annotations

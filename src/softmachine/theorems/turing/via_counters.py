@@ -8,10 +8,6 @@ grow as 2^|w|.
 
 Needs and costs: see :mod:`softmachine.theorems.counting.crasp`; the reductions are in
 :mod:`softmachine.languages.crasp.from_turing_relative`.
-
-Codec of Turing machines by counting: the word, and the chain of thought of a counter machine.
-
-Turing machines by counting: counter machines, C-RASP with chain of thought, softmax decoders.
 """
 
 from __future__ import annotations

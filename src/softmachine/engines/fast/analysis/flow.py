@@ -1,4 +1,4 @@
-"""The flow of a decoder: its weights, unfolded into the few numbers that have to be computed at every position.
+"""Flow of a decoder: its weights, lifted to a program of the few numbers to compute at every position.
 
 From the transformer alone. Loops are unrolled, what only the token decides is folded into tables, what nothing reads is
 left out.

@@ -1,4 +1,4 @@
-"""How numbers are kept: as integers over a denominator that is known beforehand, or as fractions of two integers.
+"""Grids of numbers: integers over a denominator that is known beforehand, or fractions of two integers.
 
 Most numbers of a run are integers, or integers over a constant times a power of i+1 (means over all positions). Such a
 number is kept as its numerator alone, so that adding, comparing and testing signs are exact operations on 64-bit

@@ -1,4 +1,4 @@
-"""Choosing: what is known of each number, in order, and from that an index for each head."""
+"""Planner: derives what is known of each number, in order, and from that an index for each head."""
 
 from __future__ import annotations
 

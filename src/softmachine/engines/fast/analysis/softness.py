@@ -65,7 +65,7 @@ def bound_softmax_error(
     """The errors of a softmax decoder on runs up to the horizon of what is known of its numbers.
 
     Raises:
-        Unproved: If they are not bounded.
+        NoProof: If they are not bounded.
     """
     bounds = _Bounds(numbers)
     try:

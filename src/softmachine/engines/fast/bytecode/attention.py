@@ -1,12 +1,8 @@
-"""Lookups of heads in large models: insertion of keys and values into groups of equal keys, and retrieval.
+"""Attention of large models: insertion of keys and values into groups of equal keys, and exact argmax retrieval.
 
 Heads with equal queries share one lookup. Of a group's values, the words of one are stored: the first, or the last if
 later keys are better. Where all tied keys count, these words are the mean as long as all values are equal; otherwise
 the group has a sum as well. So a retrieval is usually a copy of words.
-
-Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
-
-Argmax search over the groups of an index, exact for every query.
 
 Keys of packed trits are of one *kind* if the same numbers are nonzero, such as all registers of ±1, or the sink. Among
 keys of one kind, the best possible one has the sign of the query in every number, and any other scores lower by at

@@ -1,11 +1,10 @@
-"""Encoder: a program as records in the two arrays that `kernel` works on.
+"""Encoder: a program as records in the two arrays that the interpreter works on.
 
-Address assignment: packs the registers of a program into words (tokens, features, block outputs, lookup results).
+Encoding assigns an address to every register of a program, packed into words (tokens, features, block outputs, lookup
+results), and schedules the operations of a position: blocks, key insertion, queries, value insertion, retrieval.
 
 Numbers are assumed to be -1, 0 or 1 until another one occurs. Then the outputs of that block or lookup become wide, and
 the run is read again; that happens at most once for each.
-
-Schedule: the operations of a position, in order: blocks, key insertion, queries, value insertion, retrieval.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from softmachine.engines.fast.bytecode import rows as row
 from softmachine.engines.fast.bytecode.memo_blocks import IncrementalRows, RowBlock
 from softmachine.engines.fast.bytecode.packed_trits import LANES, WIDE_SHIFT, BitAddress, pack_addresses, plan_moves
 from softmachine.engines.fast.bytecode.program import RegisterProgram, RegisterSum
-from softmachine.engines.fast.indexes import groups as finding
+from softmachine.engines.fast.indexes import groups
 from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.transformer.attention import AttentionKind
 
@@ -194,7 +193,7 @@ def _registers_needed_later(program: RegisterProgram, blocks: Sequence[RowBlock]
 
 MAX_MEMO_ENTRIES = 1 << 16
 """Maximum number of memoised answers of a table, which is cleared when it is full."""
-CHOICES = {AttentionKind.LEFTMOST: finding.LEFTMOST, AttentionKind.RIGHTMOST: finding.RIGHTMOST}
+TIE_BREAKS = {AttentionKind.LEFTMOST: groups.LEFTMOST, AttentionKind.RIGHTMOST: groups.RIGHTMOST}
 
 
 class EncodedProgram:
@@ -208,7 +207,7 @@ class EncodedProgram:
         compute_all: Whether to compute all numbers at every position, without memoisation.
 
     Raises:
-        Declined: If weights do not fit.
+        UnsupportedModel: If weights do not fit.
     """
 
     def __init__(
@@ -414,12 +413,12 @@ class EncodedProgram:
         places = self.program.indexes[number].registers
         own, width = pack_addresses(places, self.addresses.address_of)
         reader, parts = self._reader(own.items(), width, self._allocate(width)), self._append_addresses(places, own)
-        groups, stride = self._allocate(of.GROUPS_SIZE), of.GROUP_HEADER_SIZE
+        group_table, stride = self._allocate(of.GROUPS_SIZE), of.GROUP_HEADER_SIZE
         for k, lookup in enumerate(self.program.lookups):
             if lookup.index == number:
                 self._values[k] = stride
                 stride += 1 + pack_addresses(lookup.values, self.addresses.address_of)[1]
-        store = self._store(groups, width, stride)
+        store = self._store(group_table, width, stride)
         return self._append(
             (*reader, *parts, self.addresses.any_wide(places), store, self._allocate(of.MAX_KINDS * width))
         )
@@ -465,10 +464,10 @@ class EncodedProgram:
 
     def _lookup(self, number: int) -> int:
         lookup, spots = self.program.lookups[number], self.addresses
-        choice = CHOICES.get(lookup.choice, finding.AVERAGE)
+        choice = TIE_BREAKS.get(lookup.choice, groups.AVERAGE)
         time = self.program.queries[lookup.query].position_weight
-        mean = choice == finding.AVERAGE and time == 0
-        later = time > 0 or (time == 0 and choice == finding.RIGHTMOST)
+        mean = choice == groups.AVERAGE and time == 0
+        later = time > 0 or (time == 0 and choice == groups.RIGHTMOST)
         own, width = pack_addresses(lookup.values, spots.address_of)
         reader = self._reader(own.items(), width, self._allocate(width))
         ends = (*self._append_addresses(lookup.values, own), *self._append_addresses(lookup.results, spots.address_of))

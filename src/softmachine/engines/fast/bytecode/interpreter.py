@@ -1,9 +1,7 @@
-"""Bytecode of large models, and the generated module that calls the interpreter.
+"""Interpreter of large models: one compiled function that executes a model's records.
 
 Straight-line code of a model with tens of thousands of nonzero weights would take minutes to compile. Here the weights
-are data, and the code is the same for all models, so it is compiled once.
-
-The interpreter of large models: one compiled function that executes a model's records.
+are data, and the code is the same for all models, so it is compiled once; the generated module only calls it.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from softmachine.engines.fast.bytecode.attention import (
     retrieve,
 )
 from softmachine.engines.fast.bytecode.encoder import EncodedProgram
-from softmachine.engines.fast.bytecode.memo_blocks import TIED, RowBlock, compute_block, memo_lookup, partition
+from softmachine.engines.fast.bytecode.memo_blocks import TIED, RowBlock, compute_block, memo_lookup, partition_rows
 from softmachine.engines.fast.bytecode.memory import BytecodeHeap
 from softmachine.engines.fast.bytecode.packed_trits import read_number
 from softmachine.engines.fast.bytecode.program import RegisterProgram, translate
@@ -69,7 +67,7 @@ class Bytecode:
     wide_lookups: frozenset[int] = frozenset()
 
     text = TEXT
-    stored_text = _STORED_TEXT
+    text_for_digest = _STORED_TEXT
     proof = None
     token_classes = None
     max_positions = MAX_POSITIONS
@@ -77,7 +75,7 @@ class Bytecode:
     @cached_property
     def blocks(self) -> list[RowBlock]:
         """The blocks of the program."""
-        return partition(self.program)
+        return partition_rows(self.program)
 
     @cached_property
     def encoded(self) -> EncodedProgram:

@@ -1,10 +1,8 @@
-"""Arrays as raw pointers, which compiled code reads and writes without bounds handling.
+"""Intrinsics of compiled code: unchecked array access by raw pointers, and single-instruction bit functions.
 
 numba checks every array index for being negative, to count from the end. That costs as much as the rest of a large
 model's work on the number, so its code gets pointers. Nothing may be read or written outside of the array, and the
 array has to outlive the pointer.
-
-Bit functions that compile to a single processor instruction.
 """
 
 from __future__ import annotations

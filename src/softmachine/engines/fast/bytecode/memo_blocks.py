@@ -1,24 +1,19 @@
-"""Partition of rows into blocks: each a function of a few earlier numbers, so that its results can be memoised.
+"""Memoised blocks: groups of rows that are a function of a few earlier numbers, evaluated once per input.
 
 Between the heads of one layer and those of the next, rows read one another. Rows connected in this way form a block,
 whose inputs are registers of other stages. A block whose inputs are a subset of another block's is merged into that
 one, and blocks with few inputs are merged. No block reads another one of its stage.
 
-Memoised blocks: results looked up by input words, or computed once.
+The results of a block are in a hash table whose keys are its input words, compared word by word, so a lookup never
+returns another input's result. Blocks that are the same function share one table.
 
-A block is a function of the words it reads. Its results are in a hash table whose keys are compared word by word, so a
-lookup never returns another input's result. Blocks that are the same function share one table.
+Blocks that read only -1, 0 and 1 and whose weights are integers, so that no number can overflow, are evaluated
+incrementally. Few of their inputs change from one evaluation to the next: two bits of a position, on average. Rows keep
+their sums. A change is pushed to the rows that read it, and only rows whose result may have changed are evaluated, in
+order. Most units are 0 and stay 0: their sums change, but they are not evaluated.
 
-Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
-
-Incremental evaluation: rows keep their sums, and only what changed since the last evaluation is recomputed.
-
-Applies to blocks that read only -1, 0 and 1 and whose weights are integers, so that no number can overflow. Few of
-their inputs change from one evaluation to the next: two bits of a position, on average. A change is pushed to the rows
-that read it, and only rows whose result may have changed are evaluated, in order. Most units are 0 and stay 0: their
-sums change, but they are not evaluated.
-
-Reader lists are traversed by ``while``: numba unrolls ``for`` loops by four, and most lists are shorter.
+Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds. Reader lists are
+traversed by ``while``: numba unrolls ``for`` loops by four, and most lists are shorter.
 """
 
 from __future__ import annotations
@@ -58,7 +53,7 @@ class RowBlock:
     has_logits: bool
 
 
-def partition(program: RegisterProgram) -> list[RowBlock]:
+def partition_rows(program: RegisterProgram) -> list[RowBlock]:
     """The blocks of a program, stage by stage."""
     kept = _needed_rows(program)
     maker = {row.register: row for row in kept}
@@ -80,7 +75,9 @@ def partition(program: RegisterProgram) -> list[RowBlock]:
     for row in kept:
         connected.setdefault(root(row.register), []).append(row)
     answers = root(program.logits[0]) if program.logits else -1
-    parts = [_PartialBlock(rows[0].stage, set(_inputs(rows)), rows, at == answers) for at, rows in connected.items()]
+    parts = [
+        _PartialBlock(rows[0].stage, set(_find_inputs(rows)), rows, at == answers) for at, rows in connected.items()
+    ]
     return _merge(program, parts)
 
 
@@ -98,7 +95,7 @@ def _needed_rows(program: RegisterProgram) -> list[ProgramRow]:
     return kept[::-1]
 
 
-def _inputs(rows: Sequence[ProgramRow]) -> set[int]:
+def _find_inputs(rows: Sequence[ProgramRow]) -> set[int]:
     made = {row.register for row in rows}
     return {place for row in rows for place in row.sum.terms if place not in made}
 

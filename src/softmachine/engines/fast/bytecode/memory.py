@@ -1,4 +1,4 @@
-"""The heap that `kernel` works on."""
+"""The heap that the interpreter works on."""
 
 from __future__ import annotations
 

@@ -3,10 +3,8 @@
 Readers take words under masks. Equal masked words are equal numbers and vice versa, so words are compared, hashed and
 memoised.
 
-Gather: packs the numbers that a block, index, query or head reads from many words into a few.
-
-Each reader has words of its own. All numbers it reads from one word are moved together to free lanes of these. Equal
-words are equal numbers and vice versa, so inputs are compared, hashed and stored word by word.
+The numbers that a block, index, query or head reads from many words are gathered into a few words of its own: all
+numbers it reads from one word are moved together to free lanes.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def translate(transformer: Transformer) -> RegisterProgram:
     """Translate a decoder into a program.
 
     Raises:
-        Declined: If a head or a feature is not supported.
+        UnsupportedModel: If a head or a feature is not supported.
     """
     return _Builder(transformer).program()
 

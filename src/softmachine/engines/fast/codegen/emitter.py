@@ -30,7 +30,7 @@ from softmachine.engines.fast.codegen.head_integer import emit_gated_table_head,
 from softmachine.engines.fast.codegen.head_position import emit_position_head
 from softmachine.engines.fast.codegen.head_running import emit_running_best_head, emit_uniform_head
 from softmachine.engines.fast.codegen.logits import LogitCode, logit_code
-from softmachine.engines.fast.codegen.module import assemble_module, emit_argmax, emit_recording, stored_text
+from softmachine.engines.fast.codegen.module import assemble_module, emit_argmax, emit_recording, text_for_digest
 from softmachine.engines.fast.indexes.arrays import RunArrays, Storage
 from softmachine.support.text import pluralize
 
@@ -97,9 +97,9 @@ class GeneratedCode:
         return lines
 
     @property
-    def stored_text(self) -> str:
+    def text_for_digest(self) -> str:
         """The text as hashed in checkpoints."""
-        return stored_text(self.text)
+        return text_for_digest(self.text)
 
     @property
     def data(self) -> tuple[NDArray[np.int64], ...]:
@@ -127,7 +127,8 @@ def emit(
         record: Atoms whose numerator and denominator are recorded at every position, for audits.
 
     Raises:
-        Declined: If a head or a number is not supported, or a softmax is not proved to decide as hard attention does.
+        UnsupportedModel: If a head or a number is not supported, or a softmax is not proved to decide as hard
+            attention does.
         CodeTooLarge: If the code would take too long to compile.
     """
     planner, proof = _make_plans(flow, frozenset(general_heads), frozenset(fractional_heads))

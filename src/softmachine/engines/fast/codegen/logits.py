@@ -1,11 +1,8 @@
 """Logits: the last hidden units, the logits, and their argmax.
 
-The next token is a function of the token and a few numbers, so it is memoised; see `choose_memo`.
-
-Memoisation of the logits: a pure function of the token and a few integers, computed once per argument.
-
-Small integers index a table. Where that table would be too large, a direct-mapped hash table holds the full key with
-each answer and compares it: on a mismatch the answer is computed and replaces the entry.
+The next token is a function of the token and a few numbers. If these are integers, it is memoised (see `choose_memo`):
+small ones index a table. Where that table would be too large, a direct-mapped hash table holds the full key with each
+answer and compares it: on a mismatch the answer is computed and replaces the entry.
 """
 
 from __future__ import annotations

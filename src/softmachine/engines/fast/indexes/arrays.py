@@ -1,9 +1,7 @@
-"""Growable arrays kept between positions, which may be restored from a checkpoint.
+"""Growable arrays of generated code, kept between positions, which may be restored from a checkpoint.
 
 Arrays from a file are validated before compiled code works on them, since that code checks nothing: no number in them
 may lead outside of an array.
-
-The arrays that generated code works on.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""Groups of equal keys, with the first member, the last one, and the sum of all values.
+"""Groups of equal keys, with the first member, the last one, and the sum of all values; and argmax search over them.
 
 Exact for every query: where the position adds to the score, the last (or the first) member of a group is its best;
 where it does not, all members tie. Memory is proportional to the number of different keys, not of positions.
 
-Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
-
-Argmax search over the groups of a head, with all exact ties.
-
 The score of a group is query · key + time · position, where the position is that of its last member if later ones are
-better, of its first if earlier ones are, and irrelevant if the position does not count.
+better, of its first if earlier ones are, and irrelevant if the position does not count. The search returns all exact
+ties. Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Base class of the expressions of the Python dialects, and argument checks.
 
-Mixin that maps Python's operators to core operations, for sequence operators and symbolic values.
+A mixin maps Python's operators to core operations, for sequence operators and symbolic values.
 """
 
 from __future__ import annotations

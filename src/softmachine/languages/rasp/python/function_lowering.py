@@ -1,6 +1,6 @@
 """Lowering of elementwise Python functions: tables over finite domains, symbolic execution otherwise.
 
-Core operations as Python functions on concrete and symbolic values.
+Core operations are available as Python functions on concrete and symbolic values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Symbolic execution of Python functions of unbounded numbers, along every path.
 
-Copies of Python functions with built-in functions replaced.
+A function is executed as a copy in which built-in functions are replaced.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def execute_symbolically(function: Callable[..., Any], arguments: Sequence[Argum
     The function is called once per path: at an undecided condition it is called again for both outcomes.
 
     Raises:
-        Untraceable: If the result is not expressible as a term, or if the function has too many paths.
+        UntraceableError: If the result is not expressible as a term, or if the function has too many paths.
     """
     return _Tracer(replace_builtins(function, BUILTINS), arguments).explore({})
 

@@ -1,6 +1,6 @@
 """Codecs of circuits: the input followed by padding; the answer at a wire's position is its value.
 
-Layout of a circuit in a sequence: inputs first, then every gate followed by its arguments.
+In the layout of a circuit, inputs come first, then every gate followed by its arguments.
 """
 
 from __future__ import annotations

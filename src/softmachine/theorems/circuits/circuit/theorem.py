@@ -17,8 +17,6 @@ with (θ - 1/2)/K, a feature of its position. The layout differs from the paper'
 argument's gate.
 
 Needs: position features for the wiring; independent of the length.
-
-Explanations of the heads of a circuit: wires, and arguments of gates.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ holds a start token, at which every count is 0, so that position i sees i+1 posi
 - A comparison T ≥ 0 of counts, T = Σ c_k #[φ_k] + c, is *one* number: averaging Σ c_k φ_k(j) gives (T - c)/(i+1), and
   averaging [j = 0] gives u = 1/(i+1). So (T + 1/2)u is known, which is at least u/2 away from 0 and whose sign
   decides the comparison; for T ≤ 0 it is (1/2 - T)u. All comparisons of one nesting depth of counts share one head.
-- The sign becomes a truth value in one of four ways (:class:`.truth.Sign`). Without Heaviside units and without a bound
-  on the length, it is 1/(i+1) or 0 instead of 1 or 0; Boolean operators work in units of 1/(i+1), too, and the largest
-  logit stays the largest. Only counting needs 1: counted formulas must then be decided by the token alone.
+- The sign becomes a truth value in one of four ways (:class:`.boolean.SignUnits`). Without Heaviside units and without
+  a bound on the length, it is 1/(i+1) or 0 instead of 1 or 0; Boolean operators work in units of 1/(i+1), too, and the
+  largest logit stays the largest. Only counting needs 1: counted formulas must then be decided by the token alone.
 - The truth value of a formula at the start token is known in advance, so that the start token's contribution to a count
   is subtracted as a constant.
 - The next token: the logit of a rule is its priority if its body holds, so that the first rule that holds has the
@@ -22,10 +22,6 @@ differ by at least 1/(i+1), because a row of R has few positions; for that reaso
 
 Needs: no position features. For R, the relation as an additive bias, key before query (the paper has the reverse order,
 an error), and that scale.
-
-Guided tour of one position of C-RASP, and explanations of its heads.
-
-Cost of C-RASP programs, and of machines reduced to them, by the formulas of the core program.
 """
 
 from __future__ import annotations
@@ -125,18 +121,20 @@ def _max_rules_per_token(found: DesugaredProgram) -> int:
     return max(Counter(head for head, _ in found.rules).values(), default=1) - 1
 
 
-_DEPTH = largest(
+_COUNT_DEPTH = largest(
     1, _core_parameter("D", "nesting depth of counts", lambda _, parts: nesting_depth(parts, TermComparison))
 )
-_RELATED = _core_parameter(
+_RELATION_COMPARISONS = _core_parameter(
     "R", "comparisons through the relation R", lambda _, parts: sum(map(_counts_through_relation, parts))
 )
-_BOOLEAN = _core_parameter("B", "nesting depth of and and or", lambda _, parts: nesting_depth(parts, And, Or))
-_REPEATED = _core_parameter(
+_BOOLEAN_DEPTH = _core_parameter("B", "nesting depth of and and or", lambda _, parts: nesting_depth(parts, And, Or))
+_EXTRA_RULES = _core_parameter(
     "M", "largest number of rules for one token, minus 1", lambda found, _: _max_rules_per_token(found)
 )
 
-COST = Cost({}, {"heads": _DEPTH + 2 * _RELATED, "layers": _DEPTH + _BOOLEAN + _REPEATED})
+COST = Cost(
+    {}, {"heads": _COUNT_DEPTH + 2 * _RELATION_COMPARISONS, "layers": _COUNT_DEPTH + _BOOLEAN_DEPTH + _EXTRA_RULES}
+)
 
 
 UNIFORM_REQUIREMENTS = Requirements(

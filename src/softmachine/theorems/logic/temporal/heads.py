@@ -3,7 +3,8 @@
 Under softmax at the stated scale each head retrieves a truth value or a number within 1/4 of the exact one (Lemmas 6 to
 8 of Yang et al. 2024), which is then rounded (Lemma 9).
 
-Signals of the position: first, last, 1/(i+1) and 1/(n-i+1), from position features or derived from (-1)^i alone.
+The signals of the position (first, last, 1/(i+1) and 1/(n-i+1)) come from position features, or are derived from (-1)^i
+alone:
 
 Proposition 11 of Yang et al. 2024: uniform attention over (-1)^j gives ±1 at a position that sees only itself, and at
 most 1/3 in absolute value elsewhere, so that a feed-forward layer marks the first and the last position; uniform
@@ -172,7 +173,7 @@ class Variant:
         return Sharpness(self._weighting(factor * scale), gap, Fraction(1))
 
     def growing_scale(self, factor: int, feature: Monomial) -> Monomial:
-        """The feature that replaces the scale in variant (b); without the factor if ``literal``."""
+        """The feature that replaces the scale in variant (b); without the factor if ``paper_positions``."""
         return feature if self.paper_positions else factor * feature
 
     def _weighting(self, scale: Feature | int) -> Weighting:

@@ -13,14 +13,10 @@ Needs: for an encoder the position features i/(n+1), (-1)^i, 1/(i+1), 1/(n-i+1),
 for a future-masked transformer 1/(i+1), (-1)^i, and i, i² for counts, and scale O(i²). A model has only those that its
 formula uses. In variant (b) of the theorems the scale is 1, and growing features take its place.
 
-Names of position features in "Simulating Hard Attention Using Soft Attention" (Yang et al. 2024).
+In names of position features, the paper's i is i+1 here and its n is n+1. Features that differ by a constant factor or
+an added constant count as one: the weights absorb both.
 
-The paper numbers positions from 1; its first position is our start token at position 0, so that its i is i+1 here and
-its n is n+1. Features that differ by a constant factor or an added constant count as one: the weights absorb both.
-
-Guided tour of one position of a formula, and explanations of its heads.
-
-Cost parameters of temporal formulas: operator counts and nesting depths of the core form (``core``).
+Costs are operator counts and nesting depths of the core form (``core``).
 """
 
 from __future__ import annotations
@@ -58,7 +54,7 @@ from softmachine.transformer.features import (
 )
 from softmachine.transformer.head_view import Enclosure, HeadView
 
-_NAMES = {
+_PAPER_NAMES = {
     I_PLUS_ONE * N_PLUS_ONE**-1: "i/n",
     N_PLUS_ONE: "n",
     I_PLUS_ONE**2: "i²",
@@ -66,8 +62,8 @@ _NAMES = {
     I**2: "i²",
     I * N_PLUS_ONE: "i·n",
 }
-_NAMES |= {I**2 * N_PLUS_ONE: "i²n", I * N_PLUS_ONE**-1: "i/n (numbered from 0)"}
-_COUNTING_NAMES = {RECIPROCAL: "1/i", 1 / REMAINING: "1/(n-i+1)"}
+_PAPER_NAMES |= {I**2 * N_PLUS_ONE: "i²n", I * N_PLUS_ONE**-1: "i/n (numbered from 0)"}
+_PAPER_NAMES_FOR_COUNTS = {RECIPROCAL: "1/i", 1 / REMAINING: "1/(n-i+1)"}
 
 
 def paper_name(specification: Specification, feature: Feature) -> str | None:
@@ -83,7 +79,9 @@ def paper_name(specification: Specification, feature: Feature) -> str | None:
             return "(-1)^i"
         case Monomial():
             plain = feature * (1 / feature.factor)
-            return _NAMES.get(plain) or (_COUNTING_NAMES.get(plain) if _may_use(specification, plain) else None)
+            return _PAPER_NAMES.get(plain) or (
+                _PAPER_NAMES_FOR_COUNTS.get(plain) if _may_use(specification, plain) else None
+            )
     return None
 
 
@@ -186,7 +184,7 @@ def _explain_count(view: HeadView) -> str | None:
     return f"{round(value * seen):,} of the {seen:,} positions that it sees count"
 
 
-_COST_COUNTING = (logic.CountComparison, logic.NumericalPredicate)
+_COUNTING = (logic.CountComparison, logic.NumericalPredicate)
 _TEMPORAL = (logic.Previous, logic.Next, logic.Since, logic.Until)
 
 
@@ -194,7 +192,7 @@ def _subformulas(codec: Any) -> tuple[Formula, ...]:
     return subformulas(to_core(codec.source.formula))
 
 
-def _count_of(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
+def _operator_count(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
     """The number of subformulas of the given kinds."""
     return parameter(symbol, meaning, lambda codec: sum(isinstance(part, kinds) for part in _subformulas(codec)))
 
@@ -208,7 +206,7 @@ def nesting_depth(parts: Iterable[Formula], *kinds: type[Formula]) -> int:
     return max(depth.values())
 
 
-def _depth_of(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
+def _operator_depth(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
     return parameter(symbol, meaning, lambda codec: nesting_depth(_subformulas(codec), *kinds))
 
 
@@ -221,15 +219,15 @@ def _count_counts(codec: Any) -> int:
     return sum(sums) + _count_predicates(codec)
 
 
-_SIZE = _count_of("|φ|", "subformulas", Formula)
-WITNESSES = _count_of("S", "operators since and until", logic.Since, logic.Until)
-NEIGHBOURS = _count_of("P", "operators previous and next", logic.Previous, logic.Next)
+_SIZE = _operator_count("|φ|", "subformulas", Formula)
+WITNESSES = _operator_count("S", "operators since and until", logic.Since, logic.Until)
+NEIGHBOURS = _operator_count("P", "operators previous and next", logic.Previous, logic.Next)
 COUNTS = parameter("C", "counts", _count_counts)
-DEPTH = _depth_of("D", "nesting depth of temporal operators and counts", *_TEMPORAL, *_COST_COUNTING)
-COUNT_DEPTH = _depth_of("E", "nesting depth of counts", *_COST_COUNTING)
+DEPTH = _operator_depth("D", "nesting depth of temporal operators and counts", *_TEMPORAL, *_COUNTING)
+COUNT_DEPTH = _operator_depth("E", "nesting depth of counts", *_COUNTING)
 PREDICATES = parameter("M", "predicates of counts", _count_predicates)
-ENDS = _count_of("F", "number of the atoms first and last that occur (at most 2)", logic.First, logic.Last)
-POINTWISE = _depth_of("B", "nesting depth of and and or", logic.And, logic.Or) + ENDS
+ENDS = _operator_count("F", "number of the atoms first and last that occur (at most 2)", logic.First, logic.Last)
+POINTWISE = _operator_depth("B", "nesting depth of and and or", logic.And, logic.Or) + ENDS
 WIDTH = 5 * (_SIZE + COUNTS) + parameter("|Σ|", "symbols", lambda codec: len(codec.source.alphabet)) + 5
 
 

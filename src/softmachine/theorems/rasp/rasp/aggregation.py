@@ -1,6 +1,6 @@
 """Aggregates: reduce the values of the selected keys to one, with a default where no key is selected.
 
-Aggregates of categorical values: the value common to all selected keys, or the largest or smallest.
+Aggregates of categorical values are the value common to all selected keys, or the largest or smallest.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from softmachine.languages.rasp.interpreter import run
 from softmachine.languages.rasp.ir import UNDEFINED, Apply, Length, Operator, Undefined
 from softmachine.languages.rasp.types import IntegerType
 from softmachine.languages.rasp.values import PartialValue
-from softmachine.languages.source import format_word as word_text
+from softmachine.languages.source import format_word
 from softmachine.support.errors import ConstructionError, ContextTooShortError, InputError, NoNextTokenError
 from softmachine.theorems.codec import DecoderCodec, Interface, Outcome, Prompt, Word
 from softmachine.theorems.rasp.rasp.output_tokens import MAX_INTEGER_TOKEN, OutputVocabulary
@@ -96,7 +96,7 @@ class RaspCodec(StartTokenCodec[RaspProgram]):
     def parse_output(self, word: Word, emitted: Sequence[str]) -> Outcome:
         """The values, one per symbol."""
         values = tuple(emitted[1:])
-        return Outcome(verdict="halt", output=word_text(values, values), word=self.source.word(word), values=values)
+        return Outcome(verdict="halt", output=format_word(values, values), word=self.source.word(word), values=values)
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class GeneratingRaspCodec(DecoderCodec[RaspProgram]):
         appended = tuple(emitted[:-1]) if len(emitted) and self.is_stop_token(emitted[-1]) else tuple(emitted)
         verdict = "halt" if stopped else None
         return Outcome(
-            verdict=verdict, steps=len(appended), output=word_text(appended, appended), word=self.source.word(word)
+            verdict=verdict, steps=len(appended), output=format_word(appended, appended), word=self.source.word(word)
         )
 
 

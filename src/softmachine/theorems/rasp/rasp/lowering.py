@@ -14,8 +14,7 @@ from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.counts import match_counted_selector
 from softmachine.languages.rasp.ir import UNDEFINED, Definition, Operator
 from softmachine.languages.rasp.program import RaspProgram
-from softmachine.languages.rasp.types import FiniteType, IntegerType, Type
-from softmachine.languages.rasp.types import FractionType as RatioType
+from softmachine.languages.rasp.types import FiniteType, FractionType, IntegerType, Type
 from softmachine.languages.rasp.values import apply, identity_key, is_number
 from softmachine.support.errors import ConstructionError, SourceLocation
 from softmachine.support.polynomial import Polynomial
@@ -204,7 +203,7 @@ class Lowering:
         found, values, default = self.program.types[name], self.values[node.values], self.values[node.default]
         numbers = not has_symbols(values)
         # The mean of different numbers is a fraction, of different symbols undefined; otherwise all are equal.
-        alike = not isinstance(found, RatioType) and (numbers or not found.partial)
+        alike = not isinstance(found, FractionType) and (numbers or not found.partial)
         result = self.aggregates.aggregate(
             name, self.selectors[node.selector], values, default, node.reduction, alike=alike
         )

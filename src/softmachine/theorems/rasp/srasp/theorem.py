@@ -27,8 +27,6 @@ Needs: the position features i/(n+1), and with integers i, i², n, i·n, 1/(i+1)
 Costs: one head per attention operation; one for the mean of a prefix sum, and one per multiple of n that its absolute
 value can reach (two for summands -1, 0, 1); as many for the square of an integer in a key, and for a choice between
 integers whose difference is unbounded.
-
-Guided tour of one position of an S-RASP program, and explanations of its heads.
 """
 
 from __future__ import annotations

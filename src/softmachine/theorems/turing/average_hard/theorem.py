@@ -6,8 +6,6 @@ and then the verdict of M on w: ACC, REJ or HALT; if M does not halt, neither do
 Needs: average-hard attention, position features i, i² and 1/(i+1); one set of weights for every length.
 Gaps: 1/(i+1) in layer 2, 1/(2(i+1)) in layer 3. Exact in float64 for head positions up to at least 10⁶; a run that
 float64 cannot decide stops.
-
-Explanations of the heads of Theorem 8.2 of Chiang's lecture notes: moves, cells, and their latest writes.
 """
 
 from __future__ import annotations

@@ -5,9 +5,7 @@ position of the prompt's end, is followed by a summary: ``SUMM``, a token for ev
 right, and ``BOS q``. It is the prompt of the next segment. A column contains the symbols of all tapes, and for every
 head whether it is further to the right, so that the number of such columns is the position of the head.
 
-State of a run with summaries, and the tokens of summaries.
-
-Expected output of long runs with summaries: JIT-compiled interpreter, summaries as arrays.
+Expected output of long runs comes from the JIT-compiled interpreter, with summaries as arrays.
 """
 
 from __future__ import annotations

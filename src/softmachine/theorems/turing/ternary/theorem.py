@@ -16,9 +16,7 @@ Improvements over the paper: two-way tapes (cells are numbers modulo 2^r, and -1
 outputs that contain blanks, verdicts, runs without steps, machines that stop because no rule applies; 4 layers fewer,
 about half the width and two thirds of the units.
 
-Cost of the ternary constructions, without and with summaries; docs/low-precision.md lists the paper's costs.
-
-Logits of the next token (step 5): the agreement of each token's code with the code to emit. Margin: 1.
+docs/low-precision.md compares the costs with the paper's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Formatting of operations as expressions of the text form, for the printer and for messages."""
+"""Printer of operations as expressions of the text form, for programs and for messages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def format_node(node: Node, operand: OperandFormatter, level: Level = CHOICE) ->
         operand: Formatter of operands.
         level: Precedence level of the context; looser expressions are parenthesized.
     """
-    text, own = _format_node(node, operand)
+    text, own = _format_with_level(node, operand)
     fits = own >= level if level is not IN_OR else own == OR or own >= NOT
     return text if fits else f"({text})"
 
@@ -61,7 +61,7 @@ def describe_definition(name: str, nodes: Mapping[str, Node]) -> str:
     return text if len(text) <= MAX_SHOWN_LENGTH else text[: MAX_SHOWN_LENGTH - 2].rstrip() + " …"
 
 
-def _format_node(node: Node, operand: OperandFormatter) -> tuple[str, Level]:
+def _format_with_level(node: Node, operand: OperandFormatter) -> tuple[str, Level]:
     match node:
         case ir.Tokens() | ir.Indices() | ir.Length():
             return type(node).__name__.lower(), UNIT

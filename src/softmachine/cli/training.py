@@ -1,4 +1,4 @@
-"""Shared by ``learn`` and ``experiments``: training runs with a progress bar."""
+"""Training runs with a progress bar, for ``learn`` and ``experiments``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from softmachine.studies.learn.runs import Record
     from softmachine.studies.learn.training import Progress
 
-Runs = Annotated[
+RunsFolderOption = Annotated[
     Path | None,
     value_option("DIR", "Save the record and weights of each run; an interrupted sweep resumes.", "--output", "-o"),
 ]
@@ -30,14 +30,14 @@ def train_all(
     from softmachine.studies.learn.runs import require_affordable_training, sweep_runs
     from softmachine.support.parallel import select_executor
 
-    crew = select_executor(1 if len(settings) == 1 and cluster is None else workers, cluster)
+    factory = select_executor(1 if len(settings) == 1 and cluster is None else workers, cluster)
     with spinner("sampling words", output):
         require_data(settings)
-        require_affordable_training(settings, folder, crew.worker_count if crew else 1)
+        require_affordable_training(settings, folder, factory.worker_count if factory else 1)
     found: list[Record] = []
-    if crew is not None:
+    if factory is not None:
         with bar("runs", len(settings), output) as advance:
-            for record in sweep_runs(settings, folder, factory=crew, progress=output.warn):
+            for record in sweep_runs(settings, folder, factory=factory, progress=output.warn):
                 found.append(record)
                 advance(1)
             return found
