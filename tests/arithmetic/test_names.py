@@ -42,9 +42,9 @@ def _toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[softmachine.arithmetics]\ntoy = toy_numbers:ARITHMETIC\n")
     monkeypatch.syspath_prepend(tmp_path)
-    vars(ARITHMETICS).pop("_others", None)
+    vars(ARITHMETICS).pop("_external", None)
     yield
-    del vars(ARITHMETICS)["_others"]
+    del vars(ARITHMETICS)["_external"]
 
 
 @pytest.mark.usefixtures("_toy")

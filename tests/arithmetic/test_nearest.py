@@ -48,14 +48,14 @@ def test_a_mean_over_few_of_many_keys_is_within_its_bound(name: str, seed: int) 
     visible = np.ones((QUERIES, KEYS), dtype=bool)
     scales = numbers.convert_scales([scale] * QUERIES, feature=False)
     shares = numbers._softmax_weights(batch(queries), batch(keys), None, visible, scales)  # type: ignore[attr-defined]
-    assert shares.near is not None
-    assert len(shares.near.keys) < KEYS / 2
+    assert shares.kept is not None
+    assert len(shares.kept.keys) < KEYS / 2
     found = numbers.softmax_attention(batch(queries), batch(keys), None, visible, scales)(batch(values))
     assert found.error is not None
     for q, query in enumerate(queries):
         exact = exact_mean(query, keys, [value for (value,) in values], scale)
         off = abs(Decimal(float(found.value[0, q, 0])) - exact)
-        assert off <= Decimal(float(found.error[0, q, 0])) * Decimal(ROUNDING_SLACK), (q, shares.near.keys)
+        assert off <= Decimal(float(found.error[0, q, 0])) * Decimal(ROUNDING_SLACK), (q, shares.kept.keys)
 
 
 def test_warm_softmax_and_numbers_that_are_hardly_known_take_all_keys() -> None:
@@ -67,6 +67,6 @@ def test_warm_softmax_and_numbers_that_are_hardly_known_take_all_keys() -> None:
     vague = Tensor(key.value, np.full(key.shape, 0.02))
 
     def few(keys: Tensor, scale: Tensor) -> bool:
-        return numbers._softmax_weights(query, keys, None, visible, scale).near is not None  # type: ignore[attr-defined]
+        return numbers._softmax_weights(query, keys, None, visible, scale).kept is not None  # type: ignore[attr-defined]
 
     assert [few(key, warm), few(key, sharp), few(vague, sharp)] == [False, True, False]

@@ -290,7 +290,7 @@ def test_yes_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost_estimate, "MAX_UNTIMED_SECONDS", 0.0)
     refused = cli("run", "palindrome", "abba", "--json")
     assert refused.status == 2
-    assert refused.json["error"]["kind"] == "EffortError"
+    assert refused.json["error"]["kind"] == "TooExpensiveError"
     assert cli("run", "palindrome", "abba", "--yes").status == 0
 
 

@@ -24,7 +24,7 @@ def test_one_loop_in_constant_precision(cli: Cli) -> None:
     answer = cli("rewrite", "one-way-streets", "--as", "one-loop", "--arithmetic", "fixed:2", "--json").json
     assert (answer["inputs"], answer["same"]) == (25, True)
     assert (answer["before"]["blocks"], answer["after"]["blocks"]) == (2, 1)
-    assert answer["before"]["turns"] == answer["after"]["turns"] == 4
+    assert answer["before"]["iterations"] == answer["after"]["iterations"] == 4
 
 
 def test_softmax_is_average_hard_attention_in_fixed_point(cli: Cli) -> None:

@@ -272,7 +272,7 @@ def test_an_audit_that_takes_too_long_is_refused_after_the_run_is_told(
     called = cli("run", "busy-beaver-4", "--quiet", "--audit", "1000000")
     assert (called.status, "halt  '10111111111111'" in called.out) == (2, True)
     assert "recomputing 109 steps would take about" in called.err
-    assert cli("run", "busy-beaver-4", "--audit", "1000000", "--json").json["error"]["kind"] == "EffortError"
+    assert cli("run", "busy-beaver-4", "--audit", "1000000", "--json").json["error"]["kind"] == "TooExpensiveError"
     assert cli("run", "busy-beaver-4", "--audit", "9", "--yes", "--json").json["audit"]["holds"]
 
 

@@ -24,7 +24,7 @@ def test_the_space_is_printed_against_the_logarithm(cli: Cli) -> None:
 
 def test_programs_are_printed(cli: Cli) -> None:
     shown = cli("uniform", "connectivity", "--program")
-    assert "def weights(tape: Tapes" in shown.out
+    assert "def print_weights(tape: TapeIO" in shown.out
     assert "class AndOrTree" in cli("uniform", "and-or-tree", "--program").out
 
 

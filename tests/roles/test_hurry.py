@@ -33,7 +33,7 @@ TYPOS = [
     ("softmachine run palindrome abba abba", "unexpected extra argument"),
     ("softmachine run palindrome abba --max-steps many", "'many' is not a whole number"),
     ("softmachine run palindrome abba --max-steps -1", "-1 is less than 0"),
-    ("softmachine run palindrome abba --theorem ternry", "did you mean ternary?"),
+    ("softmachine run palindrome abba --theorem ternry", "did you mean turing-ternary?"),
     ("softmachine run palindrome abba --arithmetic flot64", "did you mean float64 or "),
     ("softmachine run palindrome abba --attention sfot", "did you mean soft?"),
     ("softmachine run palindrome.yml abba", "'palindrome.yml' is not in the zoo, not a file"),

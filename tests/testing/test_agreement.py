@@ -127,7 +127,7 @@ def test_words_are_in_order_of_length_and_then_lexicographic() -> None:
     assert words(("x", "yz"), 1, shortest=1) == [("x",), ("yz",)]
     assert words(model_of("palindrome").source, 1) == [(), ("a",), ("b",)]
     assert random_word(random.Random(1), "ab", 9) == random_word(1, "ab", 9)
-    with pytest.raises(TypeError, match="'dyck-1-crasp' is a Program, not a TuringMachine"):
+    with pytest.raises(TypeError, match="'dyck-1-crasp' is a CraspProgram, not a TuringMachine"):
         load_as("dyck-1-crasp", TuringMachine)
 
 

@@ -234,5 +234,5 @@ def test_mistakes_are_told() -> None:
         sm.run(sm.compile("Q_a since Q_b"), "ac")
     with pytest.raises(ConstructionError, match="later positions"):
         sm.compile("next Q_a", "temporal-masked")
-    with pytest.raises(ConstructionError, match="no sharp attention"):
+    with pytest.raises(sm.SoftmachineError, match="unknown attention 'sharp'"):
         sm.compile("prev Q_a", attention="sharp")

@@ -113,7 +113,11 @@ def layout(circuit: Circuit, addresses: AddressEncoding, *, soft: bool) -> Model
     """The padded transformer of a circuit."""
     codec = CircuitCodec(circuit, addresses)
     make = binary_signals if addresses is AddressEncoding.BINARY else unit_signals
-    return with_codec(make(codec.layout, soft=soft), codec, f"circuit-{addresses}")
+    return with_codec(
+        make(codec.layout, soft=soft),
+        codec,
+        "circuit-and-or-not" if addresses is AddressEncoding.BINARY else "circuit-threshold",
+    )
 
 
 def softly(model: Model, scale: int) -> Model:

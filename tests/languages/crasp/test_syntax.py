@@ -242,7 +242,7 @@ def test_formulas_made_by_hand_print_and_compare() -> None:
     assert formula == body("#[Q_a] - (Q_b ? 1 : 0) < 3")
     assert formula != body("#[Q_a] - (Q_b ? 1 : 1) < 3")
     assert formula != body("#R[Q_a] - (Q_b ? 1 : 0) < 3")
-    assert repr(formula) == "<Comparison: #[Q_a] - (Q_b ? 1 : 0) < 3>"
+    assert repr(formula) == "<TermComparison: #[Q_a] - (Q_b ? 1 : 0) < 3>"
 
 
 def test_a_program_by_hand_is_checked_as_well() -> None:

@@ -58,7 +58,7 @@ def test_random_programs_have_all_constructs() -> None:
         "Aggregate", "Width", "Repeat",
     }  # fmt: skip
     assert min(types.values()) > 5
-    assert set(types) == {"Finite", "Integer", "Ratio"}
+    assert set(types) == {"FiniteType", "IntegerType", "FractionType"}
 
 
 HEADER = "# alphabet: 0 1 2 a\n"
