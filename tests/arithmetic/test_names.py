@@ -29,7 +29,9 @@ class Counting(Exact):
         return super().add(x, y)
 
 
-ARITHMETIC = ArithmeticFamily(lambda name: Counting(name) if name.startswith("toy:") else None, ("toy:N",), "toy:3 is a toy")
+ARITHMETIC = ArithmeticFamily(
+    lambda name: Counting(name) if name.startswith("toy:") else None, ("toy:N",), "toy:3 is a toy"
+)
 '''
 
 
@@ -87,7 +89,8 @@ def test_a_similar_name_is_suggested(name: str, meant: str) -> None:
     ],
 )
 def test_only_the_modules_of_the_chosen_one_are_imported(name: str, modules: set[str]) -> None:
-    code = f"import sys; from softmachine.engines.numerics import find_arithmetic; find_arithmetic({name!r}); print(*sys.modules)"
+    find = f"from softmachine.engines.numerics import find_arithmetic; find_arithmetic({name!r})"
+    code = f"import sys; {find}; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     own = {module.removeprefix("softmachine.engines.numerics.") for module in found if ".numerics." in module}
     assert own - {"base"} == modules
