@@ -119,7 +119,7 @@ def agree(x: Any, y: Any) -> bool:
 
 def arithmetic_of(model: Any) -> str:
     """The arithmetic of the dense engine in which real numbers are not rounded."""
-    irrational = model.attention == "soft" or model.weights.rooted is not None
+    irrational = model.attention == "soft" or model.weights.first_group_normalised_unit is not None
     return "ball" if irrational else "exact"
 
 
@@ -131,7 +131,7 @@ def test_the_dense_engine_computes_what_the_independent_forward_pass_computes(ke
     for tokens, length in sequences(model):
         found = computed(folder, tokens, length, Reals())
         assert differences(found, dense(model.weights, tokens, length, arithmetic_of(model))) == []
-        for bits, inner in PRECISIONS if model.weights.rooted is None else ():
+        for bits, inner in PRECISIONS if model.weights.first_group_normalised_unit is None else ():
             rounded = computed(folder, tokens, length, FixedPoint(bits, inner))
             fixed = FixedPointArithmetic(bits, inner, round_weights=True)
             assert differences(rounded, dense(model.weights, tokens, length, fixed)) == []

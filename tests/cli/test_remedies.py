@@ -23,7 +23,6 @@ Site = tuple[str, int]
 REFUSED = (
     "run busy-beaver-3 --theorem turing-ternary --context 24",
     "run palindrome abba --theorem turing-residue-address --context 5",
-    "run palindrome abba --theorem chapter-8",
     "compile palindrome -o {folder} --theorem turing-ternary",
     "run busy-beaver-5 --theorem turing-residue-address",
     "run palindrome abba --engine dense --audit 3",

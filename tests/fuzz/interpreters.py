@@ -54,7 +54,7 @@ def counter(machine: Any, word: tuple[str, ...], most: int) -> Answer:
     names = (*machine.alphabet, *machine.work_counters)
     value = {name: word.count(name) if name in machine.alphabet else 0 for name in names}
     state, steps = machine.start, 0
-    if machine.order and list(word) != sorted(word, key=machine.alphabet.index):
+    if machine.has_ordered_letters and list(word) != sorted(word, key=machine.alphabet.index):
         return Answer("reject", 0, _counters(value))
     while state not in machine.accept + machine.reject:
         leaving = [one for one in machine.transitions if one.source == state]
@@ -93,10 +93,10 @@ def compares(relation: str, left: Any, right: Any) -> bool:
 def boolean(kind: str, formula: Any, holds: Any) -> bool:
     """A connective, given the values of its operands."""
     match kind:
-        case "Constant":
+        case "BooleanConstant":
             return bool(formula.value)
         case "Not":
-            return not holds(formula.of)
+            return not holds(formula.operand)
         case "And":
             return all(holds(part) for part in formula.operands)
         case "Or":
@@ -121,9 +121,9 @@ def temporal(specification: Any, word: tuple[str, ...], most: int) -> Answer:
     def count(number: Any, i: int) -> int:
         match type(number).__name__:
             case "LeftCount":
-                return [at(number.of, j) for j in range(i + 1)].count(True)
+                return [at(number.formula, j) for j in range(i + 1)].count(True)
             case "RightCount":
-                return [at(number.of, j) for j in range(i, n)].count(True)
+                return [at(number.formula, j) for j in range(i, n)].count(True)
         return i + 1
 
     def meaning(formula: Any, i: int) -> bool:
@@ -136,27 +136,27 @@ def temporal(specification: Any, word: tuple[str, ...], most: int) -> Answer:
             case "Last":
                 return i == n - 1
             case "Previous":
-                return i > 0 and at(formula.of, i - 1)
+                return i > 0 and at(formula.operand, i - 1)
             case "Next":
-                return i + 1 < n and at(formula.of, i + 1)
+                return i + 1 < n and at(formula.operand, i + 1)
             case "Once":
-                return at(formula.of, i) or (i > 0 and at(formula, i - 1))
+                return at(formula.operand, i) or (i > 0 and at(formula, i - 1))
             case "Historically":
-                return at(formula.of, i) and (i == 0 or at(formula, i - 1))
+                return at(formula.operand, i) and (i == 0 or at(formula, i - 1))
             case "Eventually":
-                return at(formula.of, i) or (i + 1 < n and at(formula, i + 1))
+                return at(formula.operand, i) or (i + 1 < n and at(formula, i + 1))
             case "Always":
-                return at(formula.of, i) and (i + 1 == n or at(formula, i + 1))
+                return at(formula.operand, i) and (i + 1 == n or at(formula, i + 1))
             case "Since" | "Until":
                 before = i - 1 if kind == "Since" else i + 1
-                now = at(formula.right, i) and (str(formula.reading) == "standard" or at(formula.left, i))
+                now = at(formula.right, i) and (str(formula.semantics) == "standard" or at(formula.left, i))
                 return now or (at(formula.left, i) and 0 <= before < n and at(formula, before))
-            case "Comparison":
+            case "CountComparison":
                 sides = (formula.left, formula.right)
                 left, right = (sum(k * count(number, i) for k, number in side.terms) + side.constant for side in sides)
                 return compares(str(formula.relation), left, right)
-            case "Predicate":
-                return predicate(formula.name, count(formula.number, i), n, formula.parameters)
+            case "NumericalPredicate":
+                return predicate(formula.name, count(formula.argument, i), n, formula.parameters)
         return boolean(kind, formula, lambda part: at(part, i))
 
     values = tuple(at(specification.formula, i) for i in range(n))
@@ -201,7 +201,7 @@ def crasp(program: Any, word: tuple[str, ...], most: int) -> Answer:
         match kind:
             case "Symbol":
                 return i > 0 and bool(tokens[i - 1] == formula.symbol)
-            case "Comparison":
+            case "TermComparison":
                 return compares(str(formula.relation), total(formula.left, i), total(formula.right, i))
             case "NamedFormula":
                 return at(bodies[formula.name], i)
@@ -214,15 +214,15 @@ def crasp(program: Any, word: tuple[str, ...], most: int) -> Answer:
         match type(one).__name__:
             case "Count":
                 counted = range(1, i + 1) if one.relation is None else related(i)
-                return [at(one.of, j) for j in counted].count(True)
+                return [at(one.formula, j) for j in counted].count(True)
             case "NamedTerm":
                 return total(bodies[one.name], i)
             case "Conditional":
                 return total(one.then if at(one.condition, i) else one.otherwise, i)
             case "Minimum":
-                return sorted(total(each, i) for each in one.of)[0]
+                return sorted(total(each, i) for each in one.arguments)[0]
             case "Maximum":
-                return sorted(total(each, i) for each in one.of)[-1]
+                return sorted(total(each, i) for each in one.arguments)[-1]
         raise AssertionError(f"no meaning is known for {type(one).__name__}")
 
     if program.accept is not None:
@@ -252,9 +252,9 @@ def srasp(program: Any, word: tuple[str, ...], most: int) -> Answer:
 
     def value(one: Any, i: int, j: int) -> Any:
         match type(one).__name__:
-            case "Vector":
+            case "VectorRead":
                 return vectors[one.name][i if one.at == "i" else j]
-            case "Symbol" | "Integer" | "Truth":
+            case "SymbolLiteral" | "IntegerLiteral" | "BooleanLiteral":
                 return one.value
             case "Not":
                 return not value(one.operand, i, j)

@@ -80,7 +80,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], di
         "load": {"source": "increment"},
         "load_weights": {"folder": "saved"},
         "page": {"run": run, "file": "page.html"},
-        "picture": {"shown": run},
+        "picture": {"subject": run},
         "run": {"model": model, "word": "1"},
         "save": {"model": model, "folder": "written"},
         "soften": {"model": model, "length": 3},

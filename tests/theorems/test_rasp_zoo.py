@@ -152,5 +152,5 @@ def test_every_zoo_program_is_exported_and_verified(name: str, tmp_path: Path) -
 
 def test_a_loop_that_runs_as_often_as_the_word_is_long_is_refused_by_stock_formats(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="stock models are run by it")
-    with pytest.raises(ConstructionError, match=r"a loop that runs 8\(n\+1\) times"):
+    with pytest.raises(ConstructionError, match=r"a loop with 8\(n\+1\) iterations"):
         api.export("parity-loop-rasp", tmp_path / "model", to="bert", context=16)

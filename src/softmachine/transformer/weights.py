@@ -19,7 +19,7 @@ from functools import cached_property
 from hashlib import sha256
 
 from softmachine.support.errors import ConstructionError
-from softmachine.transformer.attention import Mask, Weighting
+from softmachine.transformer.attention import AttentionKind, Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 
 SparseRow = tuple[tuple[int, Fraction], ...]
@@ -303,5 +303,7 @@ def _parts(item: object) -> Iterator[str]:
         yield f"[{len(item)}]"
         for part in item:
             yield from _parts(part)
+    elif isinstance(item, AttentionKind):  # stored digests contain the first name of this class
+        yield f"<Choice.{item.name}: {item.value!r}>"
     else:
         yield repr(item)

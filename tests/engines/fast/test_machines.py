@@ -102,7 +102,7 @@ def test_random_machines_with_up_to_24_symbols_and_3_tapes_as_machine_code(seed:
 def long_run_agrees(model: Model, steps: int) -> None:
     wanted = expected_codes(model, steps)
     run = sm.run(model, "", engine="fast", max_steps=steps)
-    found = np.concatenate([*run.tokens[1 : 1 + len(wanted)].parts()])  # type: ignore[attr-defined]
+    found = np.concatenate([*run.tokens[1 : 1 + len(wanted)].code_arrays()])  # type: ignore[attr-defined]
     assert np.array_equal(found, wanted)
     assert run.steps == len(wanted)
 
@@ -124,7 +124,7 @@ def test_all_of_busy_beaver_5(soft: bool) -> None:
     wanted = expected_codes(model, 50_000_000)
     run = sm.run(model, "", engine="fast")
     assert (run.verdict, run.steps, run.output.count("1")) == ("halt", 47_176_870, 4_098)
-    assert np.array_equal(np.concatenate([*run.tokens[1:-1].parts()]), wanted)  # type: ignore[attr-defined]
+    assert np.array_equal(np.concatenate([*run.tokens[1:-1].code_arrays()]), wanted)  # type: ignore[attr-defined]
 
 
 def test_a_long_run_switches_to_the_fast_engine() -> None:

@@ -257,7 +257,7 @@ class FastPass:
     def replace_tokens(self, codes: NDArray[Any], prompt: int) -> None:
         """Replace the tokens; the first ``prompt`` of them are the prompt."""
         self.prompt_length, self.given_count = prompt, len(codes)
-        self.tokens.replace(codes)
+        self.tokens.assign(codes)
         self.info[status.TOKEN_COUNT] = self.given_count
 
     def reserve(self, positions: int) -> None:

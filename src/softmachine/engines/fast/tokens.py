@@ -152,7 +152,7 @@ class Tokens:
         if not self.base and self.window.size < size:
             self._widen_window(size, self.window.size)
 
-    def replace(self, codes: Array) -> None:
+    def assign(self, codes: Array) -> None:
         """Replace all tokens, reusing the window."""
         if len(self.compressed):
             self.compressed, self.history = (
