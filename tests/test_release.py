@@ -23,7 +23,7 @@ WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(
 def test_all_places_name_the_same_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/softmachine/support.py"
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/softmachine/support/__init__.py"
     assert softmachine.__version__ == str(citation["version"]) == headings[0]
     assert len(set(headings)) == len(headings)
 

@@ -1,7 +1,4 @@
-"""Utilities independent of transformers: errors, text, plug-ins, files, resources, parallel map, JIT.
-
-The version of the package.
-"""
+"""Utilities independent of transformers: errors, text, plug-ins, files, resources, parallel map, JIT; the version."""
 
 from __future__ import annotations
 
