@@ -186,7 +186,7 @@ def test_every_change_of_a_number_is_in_the_digest_of_the_numbers() -> None:
         replace(model, unembedding=replace(model.unembedding, bias=(bias[-1], *model.unembedding.bias[1:]))),
         with_head(query=head.value),
         with_head(mask="all j"),
-        with_head(weighting=replace(head.weighting, choice="softmax")),
+        with_head(weighting=replace(head.weighting, kind="softmax")),
         with_head(weighting=replace(head.weighting, scale=Fraction(2))),
         with_head(weighting=replace(head.weighting, scale=Monomial(next=1))),
         with_head(bias=Distance()),

@@ -284,7 +284,7 @@ def srasp(program: Any, word: tuple[str, ...], most: int) -> Answer:
     for entry in program.definitions:
         vectors[entry.name] = [value(entry.body, i, i) for i in range(n)]
     out = tuple(vectors[program.output])
-    if program.decides:
+    if program.has_verdict:
         return Answer("accept" if out[-1:] == (True,) else "reject", values=out)
     return Answer("halt", values=out)
 
