@@ -158,7 +158,7 @@ for module in pkgutil.walk_packages(softmachine.__path__, "softmachine."):
     if module.name != "softmachine.__main__":
         try:
             importlib.import_module(module.name)
-        except softmachine.SoftmachineError:  # an extra is not installed
+        except (ImportError, softmachine.SoftmachineError):  # an extra is not installed
             pass
 print(*(name for name, item in before.items() if getattr(softmachine, name) is not item))
 print(callable(softmachine.ir.evaluate))
