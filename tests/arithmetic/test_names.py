@@ -79,13 +79,13 @@ def test_a_similar_name_is_suggested(name: str, meant: str) -> None:
 @pytest.mark.parametrize(
     ("name", "modules"),
     [
-        ("exact", {"exact", "objects"}),
-        ("ball:64", {"ball", "objects"}),
-        ("fixed:8", {"fixed", "fixed_point", "grid"}),
-        ("int8", {"integers", "plain"}),
-        ("float32:plain", {"plain"}),
-        ("float64", {"floating", "nearest", "network", "operator", "rounding", "scores", "softmax"}),
-        ("bfloat16", {"floating", "nearest", "network", "operator", "rounded", "rounding", "scores", "softmax"}),
+        ("exact", {"exact", "python_objects"}),
+        ("ball:64", {"exact", "interval", "python_objects"}),  # exact has the name in a hint
+        ("fixed:8", {"fixed_point", "fixed_point_array"}),
+        ("int8", {"int8", "float_unchecked"}),
+        ("float32:plain", {"float_unchecked"}),
+        ("float64", {"float", "float_affine", "float_mlp", "float_scores", "float_softmax"}),
+        ("bfloat16", {"float", "float_affine", "float_mlp", "float_scores", "float_softmax", "low_precision"}),
     ],
 )
 def test_only_the_modules_of_the_chosen_one_are_imported(name: str, modules: set[str]) -> None:

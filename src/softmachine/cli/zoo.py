@@ -30,7 +30,7 @@ LANGUAGES = {
     "circuits": "Boolean circuits",
     "graphs": "Graphs",
     "families": "Circuit families",
-    "logspace": "Nondeterministic logarithmic-space machines",
+    "logspace": "Nondeterministic logspace machines",
     "rasp": "RASP programs",
 }
 """The titles of the folders of the zoo."""
@@ -117,7 +117,7 @@ def _list(entries: tuple[ZooEntry, ...], output: Output) -> None:
             table.add_row(f"  {entry.name}", entry.about)
         output.out.print(table)
         output.print("")
-    output.print("`softmachine zoo NAME` shows an entry with its source and runs.")
+    output.print("`softmachine zoo NAME` shows an entry.")
 
 
 def _call(entry: ZooEntry, sample: SampleRun) -> str:
