@@ -9,7 +9,7 @@ import csv
 import io
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -18,14 +18,18 @@ from typing import TYPE_CHECKING
 
 from softmachine.certify.softmax_error import (
     ErrorBudget,
-    compute_budget,
+    bound_errors,
     min_gap,
     require_average_hard,
     scores_are_uniform,
 )
 from softmachine.certify.theorem26 import SharpnessBound, bound_sharpness
 from softmachine.certify.tie_breaking import break_ties_in_program
-from softmachine.compiler import compile_program
+from softmachine.compiler import compile_program, compile_with_heads
+from softmachine.ir import lift
+from softmachine.ir.analysis import Analysis, HeadFact
+from softmachine.ir.clearing import remove_clearing
+from softmachine.ir.domain import Domain
 from softmachine.ir.primitives import Attention, Loop
 from softmachine.ir.program import Program
 from softmachine.ir.signal import Node, rewrite, topological_order
@@ -34,11 +38,10 @@ from softmachine.support.notebook_html import html_table
 from softmachine.support.resources import Estimate, require_affordable
 from softmachine.transformer.attention import softmax_weighting
 from softmachine.transformer.features import Feature, Monomial
-from softmachine.transformer.weights import Transformer, compute_digest
+from softmachine.transformer.weights import Head, Transformer, compute_digest
 
 if TYPE_CHECKING:
     from softmachine.certify.promises import PromiseTest
-    # MERGED
 
 
 MAX_SHARPNESS = 4096
@@ -128,14 +131,10 @@ class Certificate(ErrorBudget):
 
     def to_csv(self) -> str:
         """As CSV: one line a head, with all digits."""
-        # MERGED
-
         return to_csv(self)
 
     def to_latex(self) -> str:
         """As a ``tabular`` of LaTeX."""
-        # MERGED
-
         return to_latex(self)
 
     def __str__(self) -> str:
@@ -157,8 +156,14 @@ class Certificate(ErrorBudget):
         return html_table(rows, f"{self.claim}; {self.conclusion}", head=head)
 
 
-def certify(program: Program, length: int, sharpness: int | None = None) -> Certificate:
-    """The certificate for a program; without a sharpness, for the smallest that does and that the program wants.
+def certify(program: Program, length: int, sharpness: int | None = None, domain: Domain | None = None) -> Certificate:
+    """The certificate of a program; without a sharpness, for the smallest that suffices and that the program wants.
+
+    Args:
+        program: The program, with hard attention. What its heads declare are hints.
+        length: n: inputs have at most n+1 positions, if the program is not padded.
+        sharpness: The scaled gap of every head.
+        domain: The inputs; by default every sequence over the vocabulary.
 
     Raises:
         ConstructionError: If no sharpness up to the largest one does; the message names the head where it breaks.
@@ -166,28 +171,60 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     if length < 0:
         raise UsageError(f"there is no input of length {length}")
     if sharpness is not None and sharpness < 1:
-        raise UsageError(f"a sharpness of {sharpness} prefers no key to another", hint="leave it out, or say 1 or more")
+        raise UsageError(f"invalid sharpness {sharpness}", hint="leave it out, or give 1 or more")
     original, program = program, break_ties_in_program(program)
     _require_affordable(program, length)
-    chosen = sharpness if sharpness is not None else _find_sharpness(program, length)
-    gap = find_min_gap(program, length)
-    transformer = compile_program(program)
+    transformer, heads = compile_with_heads(program)
+    analysis = analyse(transformer, heads, program, length, domain)
+    if program.margin is None:
+        raise ConstructionError(f"{program.name!r} does not declare by how much its logits differ")
+    bound = partial(bound_errors, analysis, program.margin, spare_tolerance=program.spare_tolerance)
+    chosen = sharpness if sharpness is not None else _find_sharpness(bound, program.sharpness, length)
+    found = bound(chosen)
+    gaps = [head.gap for head in analysis.heads.values() if head.gap is not None]
+    gap = min((min_gap(own, length) for own in gaps), default=None)
     positions = program.position_count or length + 1
-    theorem = bound_sharpness(transformer, length, positions, gap or Fraction(1), program.margin or Fraction(1))
-    layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
-    heads = [node for node in topological_order(program.logits.forms) if isinstance(node, Attention)]
-    found = compute_budget(program, length, chosen)
+    theorem = bound_sharpness(transformer, length, positions, gap or Fraction(1), program.margin)
     scales = {
-        node.name: _gap_to_scale(node, found.own_sharpness.get(node, chosen))
-        for node in heads
-        if not scores_are_uniform(node)
+        node.name: _gap_to_scale(node.name, head, found.own_sharpness.get(node.name, Fraction(chosen)))
+        for node, head in analysis.heads.items()
     }
-    rows = tuple(replace(row, layer=layers.get(row.head), scale=scales.get(row.head)) for row in found.rows)
+    layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
+    order = {name: k for k, name in enumerate(heads)}
+    rows = tuple(
+        replace(row, layer=layers.get(row.head), scale=None if row.gap is None else scales.get(row.head))
+        for row in sorted(found.rows, key=lambda row: order[row.head])
+    )
     hard = compute_digest(transformer if program is original else compile_program(original))
-    weights = compile_program(replace_by_softmax(program, chosen, found.own_sharpness)) if found.holds else None
+    weights = soften_heads(transformer, scales) if found.holds else None
     soft = None if weights is None else compute_digest(weights)
     facts = (length, chosen, theorem, gap, hard, weights, soft)
     return Certificate(rows, found.margin, found.failure, *facts, own_sharpness=found.own_sharpness)
+
+
+def analyse(
+    transformer: Transformer,
+    heads: Mapping[str, Attention],
+    program: Program,
+    length: int,
+    domain: Domain | None = None,
+) -> Analysis:
+    """Facts about the lifted weights of a program, for inputs of a domain up to a length.
+
+    Args:
+        transformer: The weights that the program compiles to.
+        heads: The node of each head, whose declarations are hints.
+        program: The program.
+        length: n.
+        domain: The inputs; by default every sequence over the vocabulary.
+    """
+    inputs = Domain.all_sequences(transformer.vocabulary) if domain is None else domain
+    lifted = lift(transformer, margin=program.margin, position_count=program.position_count)
+    if program.reuse_coordinates:
+        lifted = remove_clearing(lifted, inputs, length, heads)
+    analysis = Analysis(lifted, inputs, length, heads)
+    analysis.follow(lifted.logits.forms)
+    return analysis
 
 
 def _require_affordable(program: Program, length: int) -> None:
@@ -214,56 +251,64 @@ def _estimate_lookup_seconds(length: int, gap: Feature) -> float:
     return (time.perf_counter() - began) / TRIAL_POSITIONS * length
 
 
-def _find_sharpness(program: Program, length: int) -> int:
+def _find_sharpness(bound: Callable[[int], ErrorBudget], wanted: int, length: int) -> int:
     """The smallest sharpness for which the budget holds, of those that the program wants; by doubling and halving."""
-    low, high = program.sharpness - 1, program.sharpness
-    while not (tried := compute_budget(program, length, high)).holds:
+    low, high = wanted - 1, wanted
+    while not (tried := bound(high)).holds:
         low, high = high, 2 * high
         if high > MAX_SHARPNESS:
             raise ConstructionError(f"no temperature is certified for length {length}: {tried.explain_failure}")
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if compute_budget(program, length, middle).holds else (middle, high)
+        low, high = (low, middle) if bound(middle).holds else (middle, high)
     return high
 
 
-def find_min_gap(program: Program, length: int) -> Fraction | None:
-    """The smallest gap that any head promises, at any position of an input of this length."""
-    gaps = [node.gap for node in topological_order(program.logits.forms) if isinstance(node, Attention) and node.gap]
-    return min((min_gap(gap, length) for gap in gaps), default=None)
+def soften_heads(transformer: Transformer, scales: Mapping[str, Fraction | Feature]) -> Transformer:
+    """The transformer with softmax of these scales in place of hard attention."""
+
+    def soft(head: Head) -> Head:
+        return replace(head, weighting=softmax_weighting(scales[head.name]))
+
+    layers = [
+        tuple(replace(layer, heads=tuple(map(soft, layer.heads))) for layer in block.layers)
+        for block in transformer.blocks
+    ]
+    blocks = zip(transformer.blocks, layers, strict=True)
+    return replace(transformer, blocks=tuple(replace(block, layers=own) for block, own in blocks))
 
 
-def replace_by_softmax(program: Program, sharpness: int, own: Mapping[Node, Fraction] | None = None) -> Program:
-    """The same signals with softmax in place of hard attention: only the weighting differs, once ties are broken.
+def replace_by_softmax(program: Program, sharpness: int) -> Program:
+    """The program with softmax in place of hard attention: only the weighting differs, once ties are broken.
 
     Args:
-        program: The signals.
-        sharpness: The scaled gap of every head,
-        own: but for these.
+        program: The program, whose heads declare their gaps.
+        sharpness: The scaled gap of every head.
 
     Raises:
         ConstructionError: If a head has a temperature already; the message names it.
     """
     program = break_ties_in_program(program)
 
-    def soft(old: Node, new: Node) -> Node:
+    def soft(_: Node, new: Node) -> Node:
         if not isinstance(new, Attention):
             return new
         require_average_hard(new)
-        return replace(new, weighting=softmax_weighting(_gap_to_scale(new, (own or {}).get(old, sharpness))))
+        declared = HeadFact("uniform" if scores_are_uniform(new) else "hint", new.gap)
+        return replace(new, weighting=softmax_weighting(_gap_to_scale(new.name, declared, Fraction(sharpness))))
 
     return replace(program, logits=rewrite(program.logits, soft))
 
 
-def _gap_to_scale(node: Attention, sharpness: int | Fraction) -> Fraction | Feature:
+def _gap_to_scale(name: str, head: HeadFact, sharpness: Fraction) -> Fraction | Feature:
     """The scale that makes a head's gap as large as the sharpness."""
-    if scores_are_uniform(node):
+    if head.rule == "uniform":
         return Fraction(1)
-    if isinstance(node.gap, Fraction):
-        return Fraction(sharpness) / node.gap
-    if not isinstance(node.gap, Monomial):
-        raise ConstructionError(f"head {node.name!r}: no scale is known for the gap {node.gap}")
-    return sharpness / node.gap
+    if isinstance(head.gap, Fraction):
+        return sharpness / head.gap
+    if not isinstance(head.gap, Monomial):
+        raise ConstructionError(f"head {name!r}: no scale is known for the gap {head.gap}")
+    return sharpness / head.gap
 
 
 NO_VALUE = "–"

@@ -78,7 +78,8 @@ def certify_theorem_program(model: Model, length: int, sharpness: int | None = N
     """
     tested = check_plugin_promises(model, length)
     program = model.theorem.signals(model.codec, model.theorem.certified_variant)
-    return replace(certify(program, length, sharpness), promises=tested)
+    domain = model.codec.domain(program.vocabulary)
+    return replace(certify(program, length, sharpness, domain), promises=tested)
 
 
 def check_plugin_promises(model: Model, length: int) -> PromiseTest | None:
