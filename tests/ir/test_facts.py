@@ -1,11 +1,10 @@
-"""Derived facts hold on every sequence of the domain: an exact checker, which does not use the analysis, finds none false.
+"""Derived facts hold on every sequence of the domain: a checker that does not use the analysis finds none false.
 
 :mod:`tests.ir.exact` computes all numbers from the definitions, :mod:`tests.ir.checker` compares facts with them.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
@@ -14,22 +13,22 @@ import pytest
 
 from softmachine.certify.certificate import analyse
 from softmachine.compiler import compile_program
-from softmachine.ir import Program, Signal, attend, constant, evaluate, lift, loop, named, position, relu, stack, token
+from softmachine.ir import Program, Signal, attend, constant, evaluate, lift, named, position, token
 from softmachine.ir.analysis import Analysis, HeadFact
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import NO_STEP, Fact, Step
 from softmachine.ir.primitives import Attention, ScoreDecay
+from softmachine.ir.signal import Atom
 from softmachine.ir.ranges import real
-from softmachine.ir.signal import Node, topological_order
 from softmachine.languages import zoo
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Alternating, Feature, I, N
+from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Feature, I, N
 from tests.cases import Case
 from tests.certified.cases import cases
-from tests.ir.checker import Checker, find_false_facts, sequences_of
+from tests.ir.checker import Checker, find_false_facts
 from tests.ir.exact import Batch, IrrationalError
-from tests.ir.scores import TOKENS, random_scores
+from tests.ir.scores import random_scores
 from tests.ir.zoo import SMALL, Compiled, compile_case, small_model
 from tests.sources.signal_programs import random_program, random_tokens
 
@@ -75,7 +74,7 @@ def test_exact_values_are_those_of_the_interpreter(seed: int) -> None:
 
 
 def claims(fact: Fact) -> list[str]:
-    """What the checker finds false if a fact is claimed of a mean: of 0, 2, 3 for the letters, over all that are visible.
+    """What the checker finds false if a fact is claimed of a mean of 0, 2, 3 for the letters.
 
     Its values are multiples of 1/(i+1) from 0 to 3.
     """
@@ -154,10 +153,9 @@ def test_ties_with_different_values_are_found() -> None:
     ((node, _),) = head.forms[0].terms
     assert isinstance(node, Attention)
     sequences = list(product("abc", repeat=3))
-    for fact, atoms in (
-        (HeadFact("grid", ONE, single_key=True), {}),
-        (HeadFact("grid", ONE), {(node, 0): Fact(Fraction(0), Fraction(2), Step(ONE))}),
-    ):
+    integer: dict[Atom, Fact] = {(node, 0): Fact(Fraction(0), Fraction(2), Step(ONE))}
+    none: dict[Atom, Fact] = {}
+    for fact, atoms in ((HeadFact("grid", ONE, single_key=True), none), (HeadFact("grid", ONE), integer)):
         checker = Checker(program_of(head), atoms, {node: fact}, {})
         checker.check(sequences)
         assert checker.false
@@ -172,7 +170,7 @@ def test_facts_are_checked_where_their_assumptions_hold() -> None:
     head = attend("head", query=constant(1), key=numbers("key", 0, 1, 1), value=numbers("value", 0, 1, 2))
     ((node, _),) = head.forms[0].terms
     assert isinstance(node, Attention)
-    integer = {(node, 0): Fact(Fraction(0), Fraction(2), Step(ONE))}
+    integer: dict[Atom, Fact] = {(node, 0): Fact(Fraction(0), Fraction(2), Step(ONE))}
     assumed = HeadFact("grid", ONE, single_key=True, assumptions=("single key",))
     for atoms, holds in ((integer, True), ({(node, 0): Fact(Fraction(1), Fraction(2))}, False)):
         checker = Checker(program_of(head), atoms, {node: assumed}, {})
@@ -255,3 +253,33 @@ def test_no_fact_about_random_scores_is_false(block: int) -> None:
 def test_no_fact_about_many_random_scores_is_false(block: int) -> None:
     seeds = range(1000 + 100 * block, 1100 + 100 * block)
     assert {seed: found for seed in seeds if (found := false_facts_of_scores(seed, 6, 400))} == {}
+
+
+# Facts that were false.
+
+
+def assert_no_false_fact(program: Program, length: int, domain: Domain = EVERY, longest: int = 5) -> Analysis:
+    """Assert that no fact about a program is false on any short sequence, and return the facts."""
+    analysis = analysis_of(program, domain, length)
+    assert find_false_facts(analysis, range(1, longest + 1), 3**6) == []
+    return analysis
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_padding_allows_more_positions_than_n(n: int) -> None:
+    """The share of tied keys is at least 1/6, the number of positions, not 1/(n+1)."""
+    tied = attend("tied", query=constant(1), key=numbers("key", 0, 1, 1), value=numbers("bit", 0, 0, 1), mask=Mask.ALL)
+    head = attend("head", query=named("m", tied), key=numbers("number", 0, 1, 2), value=position(I), mask=Mask.ALL)
+    analysis = assert_no_false_fact(program_of(head, positions=6), n)
+    assert [fact.gap for fact in analysis.heads.values()] == [ONE, ONE / 6]
+
+
+@pytest.mark.parametrize("feature", [I * N_PLUS_ONE**-1, N, I * I * N_PLUS_ONE**-1])
+def test_padding_does_not_fix_n(feature: Feature) -> None:
+    """Facts hold for every n up to the length: here n is 5, and on the sequences less."""
+    head = attend("head", query=constant(1), key=position(feature), value=position(feature), mask=Mask.ALL)
+    analysis = analysis_of(program_of(head, positions=6), EVERY, 5)
+    checker = Checker.of(analysis)
+    for n in range(6):
+        checker.check([tuple("abcabc"), tuple("bbbccc")], n)
+    assert checker.false == []

@@ -182,8 +182,8 @@ def certify(program: Program, length: int, sharpness: int | None = None, domain:
     chosen = sharpness if sharpness is not None else _find_sharpness(bound, program.sharpness, length)
     found = bound(chosen)
     gaps = [head.gap for head in analysis.heads.values() if head.gap is not None]
-    gap = min((min_gap(own, length) for own in gaps), default=None)
     positions = program.position_count or length + 1
+    gap = min((min_gap(own, positions - 1) for own in gaps), default=None)
     theorem = bound_sharpness(transformer, length, positions, gap or Fraction(1), program.margin)
     scales = {
         node.name: _gap_to_scale(node.name, head, found.own_sharpness.get(node.name, Fraction(chosen)))

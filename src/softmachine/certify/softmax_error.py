@@ -317,7 +317,7 @@ class _ErrorAnalysis:
                 f"no gap is derived for the scores of head {node.name!r}: {head.reason}",
                 hint="round what the head reads (round_to_bit, round_to_trit), so that scores are on a grid",
             )
-        gap = min_gap(head.gap, self.analysis.length)
+        gap = min_gap(head.gap, self.positions - 1)
         doubt = self.score_error(node) if head.single_key else self.doubt_of_ties(node)
         share = doubt / float(gap)
         if self.sharpness <= 0 or share >= 1 / 2:

@@ -90,10 +90,9 @@ class Analysis:
 
     def __post_init__(self) -> None:
         self.positions = self.program.position_count or self.length + 1
-        fixed = self.length if self.program.position_count else None
-        self.by_token = FunctionTables(token_rows(self.domain), fixed)
+        self.by_token = FunctionTables(token_rows(self.domain))
         self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
-        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed, self.best_keys)
+        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), self.best_keys)
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
@@ -159,9 +158,14 @@ class Analysis:
         return Fact(max(fact.low, ZERO), max(fact.high, ZERO), fact.step, fact.step)
 
     def of_feature(self, feature: Feature) -> Fact:
-        """What is known of a position feature, at all positions of all lengths."""
+        """What is known of a position feature, at all positions of all lengths.
+
+        If the number of positions is fixed, n is any number up to the length, so that i may be larger than n.
+        """
         fixed = self.program.position_count is not None
-        exact = Fact.of(feature.at(i, self.length) for i in range(self.positions)) if fixed else None
+        if fixed and feature.needs_length:
+            return Fact(-INFINITY, INFINITY)
+        exact = Fact.of(map(feature.at, range(self.positions))) if fixed else None
         if isinstance(feature, Monomial):
             fact = _monomial_fact(feature, self.positions - 1)
             if exact is None or (exact.values is not None and fact.step is not None and fact.step.is_constant):

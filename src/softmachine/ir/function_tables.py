@@ -88,21 +88,19 @@ def placed_rows(domain: Domain, positions: int) -> list[Row]:
 
 
 class FunctionTables:
-    """Columns of numbers that are functions of a row.
+    """Columns of numbers that are functions of a row; those that depend on n have none.
 
     Args:
         rows: The rows.
-        length: n, if the number of positions is fixed; else features of n have no table.
         best_keys: The keys with the best score, at each position, of heads whose scores the position alone decides.
     """
 
     def __init__(
         self,
         rows: Sequence[Row],
-        length: int | None,
         best_keys: Mapping[Attention, Sequence[NDArray[np.intp]]] = MappingProxyType({}),
     ) -> None:
-        self.rows, self.length, self.best_keys = rows, length, best_keys
+        self.rows, self.best_keys = rows, best_keys
         self.has_positions = bool(rows) and rows[0].position is not None
         self._columns: dict[Atom, Column] = {}
         self._local: dict[Node, bool] = {}
@@ -122,7 +120,7 @@ class FunctionTables:
             case Token():
                 return True
             case Position():
-                return self.has_positions and not (node.feature.needs_length and self.length is None)
+                return self.has_positions and not node.feature.needs_length
             case Norm():
                 return False
             case Unit() | Named():
@@ -169,7 +167,7 @@ class FunctionTables:
                 return Column.of([node.table.get(row.token, {}).get(k, Fraction(0)) for row in self.rows])
             case Position():
                 first, positions = self._first_rows
-                values = Column.of([node.feature.at(int(i), self.length) for i in positions[first]])
+                values = Column.of([node.feature.at(int(i)) for i in positions[first]])
                 return Column(values.numerators[np.searchsorted(positions[first], positions)], values.denominator)
             case Unit():
                 column = self.column(node.forms[k])

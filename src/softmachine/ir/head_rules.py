@@ -36,6 +36,8 @@ def judge(analysis: Analysis, node: Attention) -> HeadFact:
     scores = Scores.of(analysis, node)
     if not scores.terms and node.bias is None:
         return HeadFact("uniform")
+    if analysis.program.position_count is not None and any(map(_needs_length, _sides(scores))):
+        return HeadFact("none", reason="the scores depend on n, and the number of positions does not")
     for rule in RULES:
         found = rule(scores)
         if found is not None:
@@ -68,9 +70,9 @@ def is_at_least(gap: Fraction | Feature, other: Fraction | Feature, analysis: An
     if isinstance(gap, Fraction) and isinstance(other, Fraction):
         return gap >= other
     if analysis.program.position_count is not None:
-        return all(
-            value_at(gap, i, analysis.length) >= value_at(other, i, analysis.length) for i in range(analysis.positions)
-        )
+        if any(isinstance(each, Feature) and each.needs_length for each in (gap, other)):
+            return False
+        return all(value_at(gap, i) >= value_at(other, i) for i in range(analysis.positions))
     first, second = (Monomial(x) if isinstance(x, Fraction) and x > 0 else x for x in (gap, other))
     if not isinstance(first, Monomial) or not isinstance(second, Monomial):
         return False
@@ -80,9 +82,9 @@ def is_at_least(gap: Fraction | Feature, other: Fraction | Feature, analysis: An
     return ratio.factor >= 1 and length >= 0 and not ratio.i and not ratio.n
 
 
-def value_at(gap: Fraction | Feature, i: int, n: int) -> Fraction:
+def value_at(gap: Fraction | Feature, i: int) -> Fraction:
     """The value of a gap at a position."""
-    return gap if isinstance(gap, Fraction) else gap.at(i, n)
+    return gap if isinstance(gap, Fraction) else gap.at(i)
 
 
 @dataclass(frozen=True)
@@ -158,14 +160,17 @@ class Scores:
         if ramp.is_constant and grid.is_constant and grid.factor >= ramp.factor * self.analysis.positions:
             return True
         next_, length, rest = ramp.next - grid.next, ramp.length - grid.length, ramp.rest - grid.rest
-        if rest < 0 or grid.factor < ramp.factor:
+        counted = self.node.mask.is_causal and next_ >= 1
+        if rest < 0 or grid.factor < ramp.factor or not (counted or self.analysis.program.position_count is None):
             return False
         if next_ < 0:
             next_, length = 0, length + next_
-        return length >= (0 if self.node.mask.is_causal and next_ >= 1 else 1)
+        return length >= (0 if counted else 1)
 
     def replace_counts(self, step: Step) -> Step:
-        """A lower bound of a step, with counts replaced by the number of visible keys."""
+        """A lower bound of a step, with counts replaced by the number of visible keys; a constant if it is fixed."""
+        if (positions := self.analysis.program.position_count) is not None:
+            return Step(step.factor / positions ** (step.next + len(step.counts)))
         causal = sum(isinstance(head, Attention) and head.mask.is_causal for head in step.counts)
         others = len(step.counts) - causal
         return replace(step, next=step.next + causal, length=step.length + others, counts=frozenset())
@@ -500,6 +505,10 @@ def averages_start(analysis: Analysis, node: Attention, value: Affine) -> bool:
         return sum((a * b for a, b in zip(query, key, strict=True) if a and b), ZERO)
 
     return all(score(query, start) >= score(query, key) for query in queries for key in keys)
+
+
+def _needs_length(form: Affine) -> bool:
+    return any(isinstance(node, Position) and node.feature.needs_length for node, _ in form.terms)
 
 
 def _sides(scores: Scores) -> list[Affine]:
