@@ -18,8 +18,8 @@ from softmachine.ir.analysis import Analysis, HeadFact
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import NO_STEP, Fact, Step
 from softmachine.ir.primitives import Attention, ScoreDecay
-from softmachine.ir.signal import Atom
 from softmachine.ir.ranges import real
+from softmachine.ir.signal import Atom
 from softmachine.languages import zoo
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
@@ -172,7 +172,8 @@ def test_facts_are_checked_where_their_assumptions_hold() -> None:
     assert isinstance(node, Attention)
     integer: dict[Atom, Fact] = {(node, 0): Fact(Fraction(0), Fraction(2), Step(ONE))}
     assumed = HeadFact("grid", ONE, single_key=True, assumptions=("single key",))
-    for atoms, holds in ((integer, True), ({(node, 0): Fact(Fraction(1), Fraction(2))}, False)):
+    low: dict[Atom, Fact] = {(node, 0): Fact(Fraction(1), Fraction(2))}
+    for atoms, holds in ((integer, True), (low, False)):
         checker = Checker(program_of(head), atoms, {node: assumed}, {})
         checker.check(list(product("abc", repeat=3)))
         assert (checker.false == []) is holds
