@@ -13,7 +13,7 @@ import pytest
 
 from softmachine.certify.certificate import analyse
 from softmachine.compiler import compile_program
-from softmachine.ir import Program, Signal, attend, constant, evaluate, lift, named, position, token
+from softmachine.ir import Program, Signal, attend, constant, evaluate, lift, loop, named, position, stack, token
 from softmachine.ir.analysis import Analysis, HeadFact
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import NO_STEP, Fact, Step
@@ -284,3 +284,15 @@ def test_padding_does_not_fix_n(feature: Feature) -> None:
     for n in range(6):
         checker.check([tuple("abcabc"), tuple("bbbccc")], n)
     assert checker.false == []
+
+
+def test_the_number_of_ties_differs_from_iteration_to_iteration() -> None:
+    """The sum of a mean of this iteration and of the one before is no multiple of the share of this iteration."""
+
+    def body(carried: Signal) -> Signal:
+        tied = attend("tied", query=carried[1], key=numbers("key", 0, 1, 1), value=numbers("bit", 0, 0, 1))
+        both = attend("both", query=carried[0] + tied, key=numbers("number", 0, -1, 3), value=position(I))
+        return stack(tied, 1 - carried[1], both).with_range(_ANY)
+
+    initial = stack(constant(0), constant(0), constant(0)).with_range(_ANY)
+    assert_no_false_fact(program_of(loop("loop", iterations=2, initial=initial, body=body)), 5)

@@ -11,7 +11,7 @@ what a hint claims beyond that is an assumption, and the fact about the head nam
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, product
@@ -447,7 +447,9 @@ class Analysis:
             self.order[node.carried] = len(self.order)
             self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}
             self.follow(node.body)
-            joined = [before.join(self.of(form)) for before, form in zip(carried, node.body, strict=True)]
+            inside = self._visited - visited
+            after = [_forget_counts(self.of(form), inside) for form in node.body]
+            joined = [before.join(fact) for before, fact in zip(carried, after, strict=True)]
             if joined == carried:
                 break
             if turn >= MAX_LOOP_PASSES:
@@ -465,6 +467,15 @@ def _widen(fact: Fact) -> Fact:
     whole = fact.step is not None and fact.step.is_constant and fact.step.factor.denominator == 1
     step = Step(ONE) if whole else None
     return Fact(-INFINITY, INFINITY, step, step)
+
+
+def _forget_counts(fact: Fact, heads: Set[Node]) -> Fact:
+    """What is known in the next iteration, in which other numbers of keys may tie in some heads."""
+
+    def keep(step: Step | None) -> Step | None:
+        return None if step is None or step.counts & heads else step
+
+    return replace(fact, step=keep(fact.step), difference=keep(fact.difference))
 
 
 def _moved(fact: Fact) -> Fact:
