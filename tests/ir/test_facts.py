@@ -13,17 +13,17 @@ import pytest
 
 from softmachine.certify.certificate import analyse
 from softmachine.compiler import compile_program
-from softmachine.ir import Program, Signal, attend, constant, evaluate, lift, loop, named, position, stack, token
+from softmachine.ir import Program, Signal, attend, constant, evaluate, lift, loop, named, position, relu, stack, token
 from softmachine.ir.analysis import Analysis, HeadFact
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import NO_STEP, Fact, Step
-from softmachine.ir.primitives import Attention, ScoreDecay
+from softmachine.ir.primitives import Attention, ScoreDecay, Unit
 from softmachine.ir.ranges import real
 from softmachine.ir.signal import Atom
 from softmachine.languages import zoo
 from softmachine.support.errors import ConstructionError
-from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Feature, I, N
+from softmachine.transformer.attention import Mask, softmax_weighting
+from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Bit, Feature, I, N
 from tests.cases import Case
 from tests.certified.cases import cases
 from tests.ir.checker import Checker, find_false_facts
@@ -296,3 +296,15 @@ def test_the_number_of_ties_differs_from_iteration_to_iteration() -> None:
 
     initial = stack(constant(0), constant(0), constant(0)).with_range(_ANY)
     assert_no_false_fact(program_of(loop("loop", iterations=2, initial=initial, body=body)), 5)
+
+
+@pytest.mark.parametrize("key", [numbers("bit", 0, 1, 1), position(Bit(0))])
+def test_softmax_does_not_retrieve_one_of_the_values(key: Signal) -> None:
+    """Between scores of 0 and 1, the weights are 1/(1+e) and e/(1+e)."""
+    head = attend("head", query=constant(1), key=key, value=key, weighting=softmax_weighting())
+    analysis = analysis_of(program_of(relu("unit", head)), EVERY, 5)
+    ((_, fact),) = [(node, fact) for (node, _), fact in analysis.facts.items() if isinstance(node, Attention)]
+    assert (fact.low, fact.high) == (0, 1)
+    assert fact.values is None
+    assert fact.step is None
+    assert all(fact.values is None for (node, _), fact in analysis.facts.items() if isinstance(node, Unit))

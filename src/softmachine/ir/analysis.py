@@ -353,7 +353,7 @@ class Analysis:
         from softmachine.ir.head_rules import adopt_hint, averages_start, judge
 
         head = judge(self, node)
-        if node.name in self.hints and head.rule != "uniform":
+        if node.name in self.hints and head.rule != "uniform" and node.weighting.is_hard:
             head = adopt_hint(self, head, self.hints[node.name])
         self.heads[node] = head
         single = head.single_key or node.weighting.is_unique_hard
@@ -367,7 +367,7 @@ class Analysis:
                 fact = value
             else:
                 step = value.step
-                whole = step is not None and step.is_same_at_all_positions
+                whole = step is not None and step.is_same_at_all_positions and node.weighting.is_hard
                 share = Step(step.factor, length=step.length, counts=frozenset([node])) if step and whole else None
                 fact = Fact(value.low, value.high, share, share)
                 if step is not None and step.is_constant and node in self.best_keys:

@@ -36,6 +36,8 @@ def judge(analysis: Analysis, node: Attention) -> HeadFact:
     scores = Scores.of(analysis, node)
     if not scores.terms and node.bias is None:
         return HeadFact("uniform")
+    if not node.weighting.is_hard:
+        return HeadFact("none", reason="softmax weighs all keys, not the best ones only")
     if analysis.program.position_count is not None and any(map(_needs_length, _sides(scores))):
         return HeadFact("none", reason="the scores depend on n, and the number of positions does not")
     for rule in RULES:
