@@ -304,7 +304,7 @@ def test_softmax_does_not_retrieve_one_of_the_values(key: Signal) -> None:
     head = attend("head", query=constant(1), key=key, value=key, weighting=softmax_weighting())
     analysis = analysis_of(program_of(relu("unit", head)), EVERY, 5)
     ((_, fact),) = [(node, fact) for (node, _), fact in analysis.facts.items() if isinstance(node, Attention)]
-    assert (fact.low, fact.high) == (0, 1)
+    assert (fact.low, fact.high) == (Fraction(0), ONE)
     assert fact.values is None
     assert fact.step is None
     assert all(fact.values is None for (node, _), fact in analysis.facts.items() if isinstance(node, Unit))
