@@ -39,15 +39,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from softmachine.ir.analysis import Analysis
+from softmachine.ir.head_rules import Scores
+from softmachine.ir.piecewise import ROUND_UP
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
-from softmachine.ir.program import Program
-from softmachine.ir.signal import Affine, Node, topological_order
+from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import Feature, I
 
 TailBound = Callable[[float], float]
 """From a scaled gap λ(g - 2δ) to a bound of the weight on keys that do not tie."""
+MAX_ROUNDED_ERROR = 0.25
+"""The largest error that rounding gadgets remove (Lemma 9 of Yang et al. 2024)."""
 MAX_USEFUL_ERROR = 0.5
 """A bound of a mean, per difference of its values, that is too weak to use."""
 
@@ -80,11 +84,6 @@ def choose_tie_sharpness(most: int, share: float, tail: TailBound) -> Fraction |
     return best if bounds[best] < MAX_USEFUL_ERROR else None
 
 
-TOLERANCE = 0.25
-"""A rounding gadget takes away errors up to this (Lemma 9)."""
-_ROUND_UP = 1 + 2.0**-40
-"""Bounds are computed in floats; this makes up for their rounding."""
-
 _MAX_EXPONENT = 700.0
 """The exponential of minus this is the smallest weight that is distinguished from 0."""
 
@@ -109,6 +108,8 @@ class HeadErrorBound:
         error_out: The largest error among those that it retrieves.
         layer: Its layer, if it is there under its own name.
         scale: Its scale (inverse temperature); None where nothing is chosen.
+        rule: The rule that derives the gap, see :mod:`softmachine.ir.head_rules`.
+        assumptions: What the author claims of the scores, and no rule derives.
     """
 
     head: str
@@ -119,8 +120,10 @@ class HeadErrorBound:
     error_out: float
     layer: int | None = None
     scale: Fraction | Feature | None = None
+    rule: str = ""
+    assumptions: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, str | int | float | None]:
+    def to_json(self) -> dict[str, object]:
         """As plain data, in the order in which people read it."""
         return {
             "layer": self.layer,
@@ -131,6 +134,8 @@ class HeadErrorBound:
             "scaled_gap": self.scaled_gap,
             "error_in": self.error_in,
             "error_out": self.error_out,
+            "rule": self.rule,
+            **({"assumptions": list(self.assumptions)} if self.assumptions else {}),
         }
 
 
@@ -153,7 +158,7 @@ class ErrorBudget:
     rows: tuple[HeadErrorBound, ...]
     margin: float
     failure: str | None
-    own_sharpness: Mapping[Node, Fraction] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
+    own_sharpness: Mapping[str, Fraction] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
 
     @property
     def holds(self) -> bool:
@@ -162,20 +167,27 @@ class ErrorBudget:
 
     @property
     def explain_failure(self) -> str:
-        """Why it does not hold."""
-        return self.failure or f"the margin of the logits is {self.margin:.3g}"
+        """Why it does not hold, with the first head whose error is more than rounding gadgets remove."""
+        if self.failure:
+            return self.failure
+        large = next((row for row in self.rows if row.error_out > MAX_ROUNDED_ERROR), None)
+        where = f"; head {large.head!r} has an error of {large.error_out:.2g}" if large else ""
+        return f"the margin of the logits is {self.margin:.3g}{where}"
 
 
-def compute_budget(program: Program, length: int, sharpness: int) -> ErrorBudget:
+def bound_errors(
+    analysis: Analysis, margin: Fraction, sharpness: int, spare_tolerance: Fraction = Fraction(0)
+) -> ErrorBudget:
     """The budget of a program with hard attention, when its heads get softmax with ``sharpness`` as scaled gap.
 
     Args:
-        program: The signals, with gaps promised at every head.
-        length: n: the largest number of positions after position 0, if the program is not padded.
+        analysis: Facts about the lifted program, with a gap for every head that chooses.
+        margin: Where one logit is the largest, it exceeds the others by at least this much.
         sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose scores
             have errors may have less, see :func:`choose_tie_sharpness`.
+        spare_tolerance: The part of the tolerance 1/4 of rounding gadgets that is reserved for small formats.
     """
-    return _ErrorAnalysis(program, length, sharpness).run()
+    return _ErrorAnalysis(analysis, margin, sharpness, spare_tolerance).run()
 
 
 @lru_cache(maxsize=1024)
@@ -186,11 +198,11 @@ def min_gap(gap: Fraction | Feature, length: int) -> Fraction:
 
 def scores_are_uniform(node: Attention) -> bool:
     """Whether a head scores all keys alike, so that it is the same hard and soft."""
-    return not node.query and node.bias is None
+    return node.bias is None and not any(form.terms for form in node.key)
 
 
 def require_average_hard(node: Attention) -> None:
-    """See that a head is one that softmax can take the place of, with a certificate.
+    """Require a head that softmax can replace, with a certificate.
 
     Raises:
         ConstructionError: If it has a temperature already, or takes one of several best keys (see
@@ -201,7 +213,7 @@ def require_average_hard(node: Attention) -> None:
     ):
         raise ConstructionError(
             f"head {node.name!r} is {node.weighting}, and certificates are only for hard attention",
-            hint="give it hard attention, and promise the gap of its scores",
+            hint="give it hard attention",
         )
 
 
@@ -210,51 +222,63 @@ class _BudgetExceededError(Exception):
 
 
 class _ErrorAnalysis:
-    def __init__(self, program: Program, length: int, sharpness: int) -> None:
-        self.program = program
-        self.length = length
-        self.positions = program.position_count or length + 1
-        self.sharpness = sharpness
-        self.errors: dict[Node, tuple[float, ...]] = {}
+    """Bounds of the errors of all atoms, inputs first."""
+
+    def __init__(self, analysis: Analysis, margin: Fraction, sharpness: int, spare_tolerance: Fraction) -> None:
+        self.analysis, self.margin, self.sharpness = analysis, margin, sharpness
+        self.tolerance = float(1 - 4 * spare_tolerance)
+        self.positions = analysis.positions
+        self.errors: dict[Atom, float] = {(analysis.reciprocal, 0): 0.0}
+        self.known: set[Node] = set()
+        self.forms: dict[int, tuple[Affine, float]] = {}
         self.rows: dict[Node, HeadErrorBound] = {}
-        self.own: dict[Node, Fraction] = {}
+        self.own: dict[str, Fraction] = {}
 
     def run(self) -> ErrorBudget:
-        if self.program.margin is None:
-            raise ConstructionError(f"{self.program.name!r} does not say by how much its logits differ")
+        logits = self.analysis.program.logits.forms
         try:
-            self.propagate(self.program.logits.forms)
-            worst = max(map(self.of_form, self.program.logits.forms), default=0.0)
+            self.propagate(logits)
+            worst = max(map(self.of_form, logits), default=0.0)
         except _BudgetExceededError as broken:
             return ErrorBudget(tuple(self.rows.values()), 0.0, str(broken), own_sharpness=self.own)
-        return ErrorBudget(
-            tuple(self.rows.values()), float(self.program.margin) - 2 * worst * _ROUND_UP, None, own_sharpness=self.own
-        )
+        margin = float(self.margin) - 2 * worst * ROUND_UP
+        return ErrorBudget(tuple(self.rows.values()), margin, None, own_sharpness=self.own)
 
     def propagate(self, forms: tuple[Affine, ...]) -> None:
-        """The errors of all that forms depend on; what loops carry is known, and a loop's body is its own affair."""
-        for node in topological_order(forms, inputs_outside_loops, self.errors):
-            self.errors[node] = self.of_node(node)
+        """Bound the errors of all that forms depend on; a loop bounds those of its body."""
+        for node in topological_order(forms, inputs_outside_loops, self.known):
+            self.known.add(node)
+            self.errors |= {(node, k): error for k, error in enumerate(self.of_node(node))}
 
     def of_form(self, form: Affine) -> float:
-        """The error of an affine form: constants have none."""
-        return sum(abs(float(factor)) * self.errors[node][k] for (node, k), factor in form.terms.items()) * _ROUND_UP
+        """The error of a form: what its terms come to, or less if it is piecewise affine and flat."""
+        before = self.forms.get(id(form))
+        if before is not None:
+            return before[1]
+        error = sum(abs(float(factor)) * self.errors[atom] for atom, factor in form.terms.items()) * ROUND_UP
+        if error and any(isinstance(node, Unit) for node, _ in form.terms):
+            pieces = self.analysis.piecewise(form)
+            error = error if pieces is None else min(error, pieces.bound_error(self.errors, self.tolerance))
+        self.forms[id(form)] = (form, error)
+        return error
 
     def size(self, form: Affine) -> float:
-        """The largest absolute value that a form can have, with hard attention."""
-        kind = form.value_range
-        return float(max(abs(kind.low.at(self.positions)), abs(kind.high.at(self.positions)))) * _ROUND_UP
+        """The largest absolute value of a form, with hard attention."""
+        return float(self.analysis.of(form).size) * ROUND_UP
+
+    def spread(self, form: Affine) -> float:
+        """How far two values of a form can be apart, with hard attention."""
+        fact = self.analysis.of(form)
+        return float(fact.high - fact.low) * ROUND_UP
 
     def of_node(self, node: Node) -> tuple[float, ...]:
         match node:
             case Token() | Position():
                 return (0.0,) * len(node.ranges)
-            case Unit(activation="relu"):
+            case Unit(activation="relu") | Named():
                 return tuple(map(self.of_form, node.forms))
             case Unit():
                 return self.step(node)
-            case Named():
-                return self.named(node)
             case Attention():
                 return self.attention(node)
             case Loop():
@@ -262,78 +286,76 @@ class _ErrorAnalysis:
         raise ConstructionError(f"there is no budget for {node.name!r}")
 
     def loop(self, node: Loop) -> tuple[float, ...]:
-        """Turn by turn, until a turn ends with the errors that it began with: then all others do."""
-        outside = self.errors
+        """Iterate, until an iteration ends with the errors that it began with: then all others do."""
+        errors, known, forms = self.errors, self.known, self.forms
         carried = tuple(map(self.of_form, node.initial))
-        for _ in range(node.count_iterations(self.length)):
-            self.errors = {**outside, node.carried: carried}
+        for _ in range(node.count_iterations(self.analysis.length)):
+            self.errors = errors | {(node.carried, k): error for k, error in enumerate(carried)}
+            self.known, self.forms = {*known, node.carried}, dict(forms)
             self.propagate(node.body)
             before, carried = carried, tuple(map(self.of_form, node.body))
             if carried == before:
                 break
-        self.errors = outside
+        self.errors, self.known, self.forms = errors, known, forms
         return carried
 
     def step(self, node: Unit) -> tuple[float, ...]:
-        worst = max(map(self.of_form, node.forms), default=0.0)
-        if worst > 0:
-            raise _BudgetExceededError(f"{node.activation} {node.name!r} reads a number with an error of {worst:.2g}")
-        return (0.0,) * len(node.ranges)
-
-    def named(self, node: Named) -> tuple[float, ...]:
-        if not node.restores:
-            return tuple(map(self.of_form, node.forms))
-        worst = max(map(self.of_form, node.restores))
-        if worst > TOLERANCE - float(self.program.spare_tolerance):
-            spared = (
-                f", of which {self.program.spare_tolerance} is spared for small formats"
-                if self.program.spare_tolerance
-                else ""
-            )
-            raise _BudgetExceededError(
-                f"{node.name!r} rounds away errors up to 1/4{spared}, but the error is {worst:.2g}"
-            )
+        """A step or a layer norm: its input must be exact, or farther from 0 than its error."""
+        for form in node.forms:
+            error = self.of_form(form)
+            values = self.analysis.of(form).values
+            if error and (len(node.forms) > 1 or values is None or min(map(abs, values)) <= error):
+                raise _BudgetExceededError(
+                    f"{node.activation} {node.name!r} reads a number with an error of {error:.2g}"
+                )
         return (0.0,) * len(node.ranges)
 
     def attention(self, node: Attention) -> tuple[float, ...]:
         require_average_hard(node)
         values = tuple(map(self.of_form, node.value))
-        if scores_are_uniform(node):
+        head = self.analysis.heads[node]
+        if head.rule == "uniform":
             worst = max(values, default=0.0)
-            self.record(node, HeadErrorBound(node.name, EXACT_LABEL, None, None, worst, worst))
+            self.record(node, HeadErrorBound(node.name, EXACT_LABEL, None, None, worst, worst, rule=head.rule))
             return values
-        if node.gap is None:
-            raise ConstructionError(f"head {node.name!r} does not say what gap its scores have")
-        gap = min_gap(node.gap, self.length)
-        doubt = self.score_error(node) if node.single_key else self.doubt_of_ties(node)
+        if head.gap is None:
+            raise ConstructionError(
+                f"no gap is derived for the scores of head {node.name!r}: {head.reason}",
+                hint="round what the head reads (round_to_bit, round_to_trit), so that scores are on a grid",
+            )
+        gap = min_gap(head.gap, self.analysis.length)
+        doubt = self.score_error(node) if head.single_key else self.doubt_of_ties(node)
         share = doubt / float(gap)
         if self.sharpness <= 0 or share >= 1 / 2:
             raise _BudgetExceededError(
                 f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}"
             )
-        sharpness = self.sharpness if node.single_key else float(self.sharpness_of_mean(node, share))
+        sharpness = self.sharpness if head.single_key else float(self.sharpness_of_mean(node, share))
         scaled = sharpness * (1 - 2 * share)
-        ties = 0.0 if node.single_key else bound_tie_error(sharpness * share)
+        ties = 0.0 if head.single_key else bound_tie_error(sharpness * share)
         result = tuple(
-            (error + self.leak(node, form, scaled, error) + ties * self.spread(form)) * _ROUND_UP
+            (error + self.leak(node, form, scaled, error) + ties * self.spread(form)) * ROUND_UP
             for form, error in zip(node.value, values, strict=True)
         )
-        lemma = TIE_BOUND if ties else LEMMAS[node.decay]
+        lemma = TIE_BOUND if ties else LEMMAS[head.decay]
         read = max(map(self.of_form, (*node.query, *node.key, *node.value)), default=0.0)
-        self.record(node, HeadErrorBound(node.name, lemma, node.gap, scaled, read, max(result, default=0.0)))
+        worst = max(result, default=0.0)
+        facts = (node.name, lemma, head.gap, scaled, read, worst)
+        self.record(node, HeadErrorBound(*facts, rule=head.rule, assumptions=head.assumptions))
         return result
 
     def sharpness_of_mean(self, node: Attention, share: float) -> Fraction:
         """The scaled gap of a head that takes means; in a loop, the one of its first turn."""
-        if node not in self.own:
-            chosen = choose_tie_sharpness(self.sharpness, share, self.tail(node.decay))
+        if node.name not in self.own:
+            decay = self.analysis.heads[node].decay
+            chosen = choose_tie_sharpness(self.sharpness, share, self.tail(decay))
             if chosen is None:
                 raise _BudgetExceededError(
                     f"head {node.name!r} takes a mean of keys whose scores have errors up to {share:.2g} of the gap: "
                     f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little"
                 )
-            self.own[node] = chosen
-        return self.own[node]
+            self.own[node.name] = chosen
+        return self.own[node.name]
 
     def record(self, node: Attention, row: HeadErrorBound) -> None:
         """Of the turns of a loop, the worst is kept."""
@@ -343,15 +365,17 @@ class _ErrorAnalysis:
     def score_error(self, node: Attention) -> float:
         """How far errors of queries and keys can move a score. Of a lookup with exact keys: per unit of distance."""
         total = 0.0
-        keys_exact = not any(map(self.of_form, node.key))
-        for query, key in zip(node.query, node.key, strict=True):
+        terms = Scores.of(self.analysis, node).terms
+        keys_exact = not any(self.of_form(key) for _, key in terms)
+        quadratic = self.analysis.heads[node].decay is ScoreDecay.QUADRATIC
+        for query, key in terms:
             query_error, key_error = self.of_form(query), self.of_form(key)
-            if node.decay is ScoreDecay.QUADRATIC and keys_exact:
+            if quadratic and keys_exact:
                 # Scores at distance k differ by k² gaps, and errors of the query move that by so much times k.
                 total += query_error if self.is_position(key) else query_error * self.positions * 2
-            else:
+            elif query_error or key_error:
                 total += query_error * (self.size(key) + key_error) + self.size(query) * key_error
-        return total * _ROUND_UP
+        return total * ROUND_UP
 
     def doubt_of_ties(self, node: Attention) -> float:
         """How far errors can move a score, but for what they add to all scores of a query alike.
@@ -360,26 +384,23 @@ class _ErrorAnalysis:
         notices; so only half the range counts.
         """
         total = 0.0
-        for query, key in zip(node.query, node.key, strict=True):
+        for query, key in Scores.of(self.analysis, node).terms:
             query_error, key_error = self.of_form(query), self.of_form(key)
-            total += query_error * (self.spread(key) / 2 + key_error) + self.size(query) * key_error
-        return total * _ROUND_UP
+            if query_error or key_error:
+                total += query_error * (self.spread(key) / 2 + key_error) + self.size(query) * key_error
+        return total * ROUND_UP
 
     def is_position(self, form: Affine) -> bool:
         return len(form.terms) == 1 and all(isinstance(node, Position) and node.feature == I for node, _ in form.terms)
 
-    def spread(self, form: Affine) -> float:
-        """How far two values of a form can be apart, with hard attention."""
-        kind = form.value_range
-        return float(kind.high.at(self.positions) - kind.low.at(self.positions))
-
     def leak(self, node: Attention, value: Affine, scaled: float, error: float) -> float:
         """How much the weight on wrong keys can change a retrieved value."""
-        if node.decay is ScoreDecay.QUADRATIC and node.single_key and self.is_position(value):
+        head = self.analysis.heads[node]
+        if head.decay is ScoreDecay.QUADRATIC and head.single_key and self.is_position(value):
             # The value is the index itself: a key k places away is off by k.
             slope = abs(float(next(iter(value.terms.values()))))
             return (sum(2 * k * _decay(scaled * k * k) for k in self.near(scaled)) + self.far) * slope
-        return self.tail(node.decay)(scaled) * (self.spread(value) + 2 * error)
+        return self.tail(head.decay)(scaled) * (self.spread(value) + 2 * error)
 
     def tail(self, fall: ScoreDecay) -> TailBound:
         """From a scaled gap to a bound of the weight on wrong keys."""

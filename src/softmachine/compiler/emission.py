@@ -17,9 +17,12 @@ from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head,
 
 def allocation_to_transformer(
     program: Program, graph: SignalGraph, schedule: Schedule, allocation: Allocation
-) -> Transformer:
-    """Emit the weights of a scheduled and allocated program."""
-    return _Emitter(program, graph, schedule, allocation).transformer()
+) -> tuple[Transformer, dict[str, Attention]]:
+    """Emit the weights of a scheduled and allocated program; also the node of each head, by name, in graph order."""
+    emitter = _Emitter(program, graph, schedule, allocation)
+    transformer = emitter.transformer()
+    names = {node: name for name, node in emitter.heads.items()}
+    return transformer, {names[node]: node for node in graph.nodes if isinstance(node, Attention) and node in names}
 
 
 class _Emitter:
@@ -30,6 +33,7 @@ class _Emitter:
         self.allocation = allocation
         self.width = len(allocation.names)
         self.head_names, self.unit_names = UniqueNames(), UniqueNames()
+        self.heads: dict[str, Attention] = {}
         self.targets: dict[Atom, dict[int, Fraction]] = {}
         for coordinate, written in enumerate(allocation.summands):
             for atom, factor in written.items():
@@ -95,8 +99,10 @@ class _Emitter:
 
     def head(self, node: Attention) -> Head:
         columns = [self.targets[(node, k)] for k in self.written_components(node)]
+        name = self.head_names.make_unique(node.name)
+        self.heads[name] = node
         return Head(
-            name=self.head_names.make_unique(node.name),
+            name=name,
             query=self.affine_map(node.query),
             key=self.affine_map(node.key),
             value=self.affine_map([node.value[k] for k in self.written_components(node)]),

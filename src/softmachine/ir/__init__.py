@@ -5,11 +5,12 @@ else is a gadget composed of them (:mod:`.gadgets`). :func:`.interpreter.evaluat
 """
 
 from softmachine.ir.interpreter import evaluate
+from softmachine.ir.lifter import lift
 from softmachine.ir.primitives import attend, loop, named, norm, position, relu, step, token
 from softmachine.ir.program import Program, Vocabulary, recogniser
 from softmachine.ir.signal import Signal, constant, stack, sum_signals, weighted_sum
 
 __all__ = [
-    "Program", "Signal", "Vocabulary", "attend", "constant", "evaluate", "loop", "named", "norm", "position",
+    "Program", "Signal", "Vocabulary", "attend", "constant", "evaluate", "lift", "loop", "named", "norm", "position",
     "recogniser", "relu", "stack", "step", "token", "sum_signals", "weighted_sum",
 ]  # fmt: skip

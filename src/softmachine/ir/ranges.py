@@ -86,6 +86,8 @@ def exact(value: Fraction) -> ValueRange:
 
 BIT = integer(0, 1)
 SIGN = integer(-1, 1)
+REALS = real(-(10**300), 10**300)
+"""The range of a number about which nothing is declared: its bounds are beyond all values that are computed."""
 
 
 def affine_range(terms: Iterable[tuple[Fraction, ValueRange]], constant: Fraction) -> ValueRange:

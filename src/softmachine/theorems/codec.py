@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
+from softmachine.ir.domain import Domain
 from softmachine.languages.formats import serialise_source
 from softmachine.languages.run_view import RowsPicture, RunView, TokenWindow
 from softmachine.languages.source import Source, format_word
@@ -40,7 +41,7 @@ class Interface:
         symbols: The tokens of inputs.
         meaning: The meaning of an answer, in sentences.
         inputs: The names of the symbols of an input, if all inputs have the same; they are the first tokens of the
-            prompt.
+            prompt, and the others are the same in every prompt.
         outputs: The name and the position of each output; empty if every symbol has an answer.
         verdict: The position at which "true" means that the input is accepted, -1 for the last position; None if there
             is no verdict.
@@ -150,6 +151,13 @@ class Codec(ABC, Generic[S_co]):
     def prompt(self, word: Word) -> Prompt:
         """Return the prompt for a word."""
 
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """Return the sequences that the model reads: by default, every sequence over its vocabulary.
+
+        It must contain every prompt, and every prompt of a decoder with the tokens of its run but the last one.
+        """
+        return Domain.all_sequences(vocabulary)
+
     def prompt_batch(self, words: Sequence[tuple[str, ...]]) -> list[Prompt]:
         """Return the prompts of words of equal length; codecs may override it with a vectorised version."""
         return [self.prompt(word) for word in words]
@@ -252,6 +260,14 @@ class AnsweringCodec(Codec[S_co]):
     @abstractmethod
     def interface(self) -> Interface:
         """Describe the inputs and outputs."""
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """Return the prompts with any symbols at the inputs that the interface names; without names, every sequence."""
+        interface = self.interface()
+        if not interface.inputs or self.input_length is None:
+            return super().domain(vocabulary)
+        rest = self.prompt(next(iter(self.words(self.input_length)))).tokens[len(interface.inputs) :]
+        return Domain.of_positions([*[interface.symbols] * len(interface.inputs), *((token,) for token in rest)])
 
     def count_positions(self, word: Word, max_steps: int) -> int:
         """Return the length of the input according to the prompt; ``max_steps`` is ignored."""

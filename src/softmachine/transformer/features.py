@@ -120,6 +120,11 @@ class Relation(Serialisable):
     def value(self, key: int, query: int) -> Fraction | int:
         """The value for a key at one position and a query at another."""
 
+    @property
+    def step(self) -> Fraction | None:
+        """A number of which all values are multiples; None if none is known."""
+        return None
+
     def at(self, key: int, query: int) -> Fraction:
         """The value, as a fraction."""
         return Fraction(self.value(key, query))
@@ -436,6 +441,8 @@ class Distance(Relation, stored_name="Distance"):
     """Distance from the key to the query, i - j."""
 
     name: ClassVar[str] = "distance"
+
+    step: ClassVar[Fraction] = Fraction(1)
 
     def value(self, key: int, query: int) -> int:
         return query - key

@@ -17,6 +17,7 @@ from functools import cached_property
 from itertools import islice
 
 from softmachine.ir import Program as Signals
+from softmachine.ir.domain import Domain
 from softmachine.languages.counter import (
     Configuration,
     CounterMachine,
@@ -74,6 +75,9 @@ class CounterCodec(DecoderCodec[CounterMachine]):
 
     def prompt(self, word: Word) -> Prompt:
         return self._chain_of_thought.prompt(word)
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        return self._chain_of_thought.domain(vocabulary)
 
     def is_stop_token(self, token: str) -> bool:
         """Whether the token is a verdict, or the one for "no transition applies"."""

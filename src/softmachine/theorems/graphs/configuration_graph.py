@@ -18,13 +18,14 @@ accepting configuration.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 from softmachine.ir import Program, attend, recogniser, stack
 from softmachine.ir.composition import compose
+from softmachine.ir.domain import Domain
 from softmachine.ir.gadgets.binary_addresses import BIT_SCALE, address_scores, address_weighting, round_to_bit
 from softmachine.ir.gadgets.position_tables import address_width, binary_address_features, position_flag
 from softmachine.ir.primitives import one_hot
@@ -146,12 +147,23 @@ class AcceptanceCodec(AnsweringCodec[S_co]):
 
     @property
     @abstractmethod
+    def configurations(self) -> ConfigurationGraphProtocol:
+        """The configurations on the words that the weights are for."""
+
+    @property
     def answer_position(self) -> int:
         """The position of the answer."""
+        return self.configurations.answer_position
 
     @abstractmethod
     def accepts(self, word: Word) -> bool:
         """Whether the reference interpreter accepts the word."""
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """Return the sequences of n symbols and padding."""
+        graph = self.configurations
+        padding = [(PAD_TOKEN,)] * count_positions(graph.vertices)
+        return Domain.of_positions([*[graph.symbols] * graph.length, *padding])
 
     def interface(self) -> Interface:
         at = self.answer_position
@@ -201,10 +213,6 @@ class ConfigurationCodec(MachineCodecMixin, AcceptanceCodec[TuringMachine]):
         padding = [PAD_TOKEN] * count_positions(self.configurations.vertices)
         return Prompt((*symbols, *blanks, *padding), self.length)
 
-    @property
-    def answer_position(self) -> int:
-        return self.configurations.answer_position
-
     def accepts(self, word: Word) -> bool:
         # A read-only machine that makes more steps than it has configurations never halts.
         return execute(self.machine, self.machine.word(word), max_steps=self.configurations.vertices).accepted
@@ -228,6 +236,10 @@ class ConfigurationGraphProtocol(Protocol):
     @property
     def vertices(self) -> int:
         """The number of vertices; the last one is acceptance."""
+
+    @property
+    def answer_position(self) -> int:
+        """The position of the answer: that of the pair of the initial configuration and acceptance."""
 
     def edges(self) -> Iterator[tuple[int, int, int, str]]:
         """Yield (from, to, cell, symbol): the step requires the symbol in the cell, if it is a cell of the word."""

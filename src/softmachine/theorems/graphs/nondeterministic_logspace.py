@@ -204,10 +204,6 @@ class LogspaceCodec(AcceptanceCodec[LogspaceMachine]):
         symbols = require_length(self.source.word(word), self.length)
         return Prompt((*symbols, *[PAD_TOKEN] * count_positions(self.configurations.vertices)), self.length)
 
-    @property
-    def answer_position(self) -> int:
-        return self.configurations.answer_position
-
     def accepts(self, word: Word) -> bool:
         return accepts(self.source, word)
 

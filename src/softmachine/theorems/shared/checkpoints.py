@@ -11,11 +11,12 @@ addresses, logits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from softmachine.ir import Signal, Vocabulary, named, stack
+from softmachine.ir.domain import Domain
 from softmachine.ir.ranges import BIT
 from softmachine.languages.turing import Action, Configuration, TuringMachine, TuringStopReason, Verdict, next_action
 from softmachine.support.errors import ContextTooShortError, InputError
@@ -142,6 +143,11 @@ class CheckpointCodec(TuringRunCodec[Meaning]):
                 context=2 * len(symbols) + 3,
             )
         return Prompt((START_TOKEN, *(self.tokens[InputSymbol(symbol)] for symbol in symbols), RUN_TOKEN))
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """Return the sequences that begin with the start token and contain at most one ``<run>``."""
+        run = self.tokens_of(RunMarker)
+        return Domain(self.tokens_of(StartMarker), run | self.tokens_of(InputSymbol, Action), unique=(run,))
 
     def count_positions(self, word: Word, max_steps: int) -> int:
         return count_run_positions(self, word, max_steps)

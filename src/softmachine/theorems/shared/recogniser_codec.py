@@ -6,10 +6,11 @@ built for one length, which is required of words.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from softmachine.ir.domain import Domain
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.support.errors import ContextTooShortError
 from softmachine.support.text import pluralize
@@ -44,6 +45,10 @@ class StartTokenCodec(AnsweringCodec[S_co]):
     def prompt(self, word: Word) -> Prompt:
         letters = self.source.word(word)
         return Prompt((self.start, *letters), len(letters) if self.receives_length else None)
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """Return the sequences of the start token and symbols of the alphabet."""
+        return Domain(frozenset({self.start}), frozenset(self.alphabet))
 
     def interface(self) -> Interface:
         meaning = "It is whether the prefix up to that position is accepted; at the start token, the empty word."

@@ -127,6 +127,12 @@ class TuringRunCodec(MachineCodecMixin, DecoderCodec[TuringMachine], Generic[M])
         """The same with keys of any type."""
         return dict(self.tokens.items())
 
+    def tokens_of(self, *kinds: type | M) -> frozenset[str]:
+        """Return the tokens with one of these meanings, or a meaning of one of these types."""
+        types = tuple(kind for kind in kinds if isinstance(kind, type))
+        found = (token for token, meaning in self.meanings.items() if meaning in kinds or isinstance(meaning, types))
+        return frozenset(found)
+
     def is_stop_token(self, token: str) -> bool:
         return isinstance(self.meanings[token], Verdict)
 

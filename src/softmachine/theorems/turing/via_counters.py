@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from softmachine.ir import Program
+from softmachine.ir.domain import Domain
 from softmachine.languages.crasp import ACCEPT, REJECT, CraspProgram
 from softmachine.languages.crasp.from_turing_relative import build_bounded_program, build_turing_program
 from softmachine.languages.crasp.streaming_interpreter import VERDICTS
@@ -87,6 +88,9 @@ class CountingCodec(MachineCodecMixin, DecoderCodec[TuringMachine]):
                 ),
             )
         return self._chain_of_thought.prompt(symbols)
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        return self._chain_of_thought.domain(vocabulary)
 
     def is_stop_token(self, token: str) -> bool:
         return self._chain_of_thought.is_stop_token(token)

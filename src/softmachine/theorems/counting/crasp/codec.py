@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
+from softmachine.ir.domain import Domain
 from softmachine.languages.crasp import CraspProgram, Evaluation, generate
 from softmachine.languages.crasp.streaming_interpreter import VERDICTS, accept_prefixes
 from softmachine.languages.run_view import RowsPicture, RunView, TokenWindow
@@ -94,6 +95,11 @@ def _pad_window(values: Sequence[T], first: int, end: int) -> list[T | None]:
 @dataclass(frozen=True)
 class CraspCodec(CraspCodecBase, DecoderCodec[CraspProgram]):
     """Codec with context "start token, word, chain of thought up to ACC or REJ"."""
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """Return the sequences of the start token, letters, and tokens of rules that are no verdicts."""
+        thought = (token for token in self.program.tokens if not self.is_stop_token(token))
+        return Domain(frozenset(special_tokens(self.program)[:1]), frozenset((*self.alphabet, *thought)))
 
     def is_stop_token(self, token: str) -> bool:
         """Whether the token is a verdict, or the one for "no rule applies"."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from softmachine.ir import Signal, attend, constant, stack
 from softmachine.languages.crasp import Count, TermComparison, linear_counts
@@ -31,6 +32,8 @@ class InRelation(PositionRelation, stored_name="InRelation"):
     def name(self) -> str:
         """The indicator, in the paper's notation."""
         return "[[R]]"
+
+    step: ClassVar[Fraction] = Fraction(1)
 
     def value(self, key: int, query: int) -> int:
         """1 if the key is in the row of the query."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import ClassVar
 
+from softmachine.ir.domain import Domain
 from softmachine.languages.rasp import RaspProgram
 from softmachine.languages.rasp.incremental_interpreter import StreamingEvaluator
 from softmachine.languages.rasp.interpreter import run
@@ -183,6 +184,10 @@ class GeneratingRaspCodec(DecoderCodec[RaspProgram]):
                 hint="give a word of at least one symbol",
             )
         return Prompt((self.start, *letters))
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """The sequences of the start token and symbols of the alphabet."""
+        return Domain(frozenset({self.start}), frozenset(self.alphabet))
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
         """The symbols that the reference interpreter appends, one per step."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
+from softmachine.ir.domain import Domain
 from softmachine.languages.turing import Action, Configuration, TuringStopReason, Verdict, iterate_actions, next_action
 from softmachine.support.token_array import CodedSequence
 from softmachine.theorems.codec import Prompt, Word
@@ -62,6 +63,11 @@ class TuringCodec(TuringRunCodec[Meaning]):
     def prompt(self, word: Word) -> Prompt:
         symbols = self.machine.word(word)
         return Prompt((*(self.tokens[InputSymbol(symbol)] for symbol in symbols), BEGIN))
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """Return the sequences of input symbols, actions and at most one BOS, which do not begin with an action."""
+        begin, symbols = self.tokens_of(RunMarker), self.tokens_of(InputSymbol)
+        return Domain(begin | symbols, begin | symbols | self.tokens_of(Action), unique=(begin,))
 
     def max_tokens(self, max_steps: int) -> int:
         return max_steps + 1

@@ -17,6 +17,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.ir.domain import Domain
 from softmachine.languages.turing import MOVES, Action, Configuration, TuringMachine, Verdict, next_action
 from softmachine.languages.turing.jit_interpreter import JitRun, fits_table_limit
 from softmachine.support.errors import ConstructionError
@@ -115,6 +116,16 @@ class SummaryCodec(TuringRunCodec[Meaning], SegmentedCodec[TuringMachine]):
     def prompt(self, word: Word) -> Prompt:
         middle = (self.tokens[InputSymbol(symbol)] for symbol in self.machine.word(word))
         return Prompt((START_TOKEN, *middle, self.tokens[ResumeMarker(self.machine.start)]))
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """Return the sequences with at most one ``BOS q``, and at most one SUMM after position 0."""
+        summary = frozenset({SUMMARY_TOKEN})
+        return Domain(
+            summary | {START_TOKEN},
+            frozenset(self.meanings) - {START_TOKEN} - self.tokens_of(Verdict),
+            unique=(self.tokens_of(ResumeMarker),),
+            unique_later=(summary,),
+        )
 
     def begins_segment(self, token: str) -> bool:
         return token == SUMMARY_TOKEN

@@ -12,11 +12,12 @@ on it), ``LEFT`` and the cells to the left, ``ESUMM``. It is the prompt of the n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 
+from softmachine.ir.domain import Domain
 from softmachine.languages.turing import (
     Action,
     Configuration,
@@ -159,6 +160,19 @@ class TernaryCodec(TuringRunCodec[Meaning], SegmentedCodec[TuringMachine]):
     def prompt(self, word: Word) -> Prompt:
         middle = (self.tokens[InputSymbol(symbol)] for symbol in self.machine.word(word))
         return Prompt((self.tokens[Marker.INPUT], *middle, self.tokens[Marker.BEGIN]))
+
+    def domain(self, vocabulary: Iterable[str]) -> Domain:
+        """Return the sequences with at most one end of the prompt, and at most one verdict.
+
+        With summaries, at most one verdict or SUMM after position 0; without, at most one LEFT.
+        """
+        left = (self.tokens_of(Marker.LEFT),) if self.two_way and not self.writes_summaries else ()
+        return Domain(
+            self.tokens_of(Marker.INPUT, Marker.SUMMARY),
+            frozenset(self.meanings) - self.tokens_of(Marker.INPUT, Marker.END),
+            unique=(self.tokens_of(Marker.BEGIN, Marker.END_SUMMARY), *left),
+            unique_later=(self.tokens_of(Verdict, Marker.SUMMARY),),
+        )
 
     def is_stop_token(self, token: str) -> bool:
         return self.meanings[token] is Marker.END

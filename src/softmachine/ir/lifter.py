@@ -1,0 +1,287 @@
+"""Lift: weights → Program, the representation that theorems build, so that analyses need only one.
+
+The residual stream is a list of affine forms over *raw* atoms: token indicators, position features, hidden units,
+components of heads, loop-carried values. Where a sublayer reads a coordinate, its content becomes a named node, unless
+it is a constant, a single atom or a function of the token. Nothing is approximated: the program computes exactly the
+logits of the weights.
+
+Two facts about ReLU undo what the compiler does to copy, clear and update coordinates: units of one layer with equal
+pre-activations are one unit, and ``w ReLU(g) - w ReLU(-g)`` is ``w g``. Equal forms are found by fingerprints: the
+value of a form at a random point of a prime field (polynomial identity testing), confirmed by comparing the forms.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from types import MappingProxyType
+
+from softmachine.ir.primitives import Attention, Carried, Loop, Named, Norm, Position, ScoreDecay, Token, Unit
+from softmachine.ir.program import Program
+from softmachine.ir.ranges import BIT, REALS, ValueRange
+from softmachine.ir.signal import Affine, Atom, Signal
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, SparseRow, Transformer
+
+ONE = Fraction(1)
+_PRIME = 2**127 - 1
+
+
+def lift(weights: Transformer, *, margin: Fraction | None = None, position_count: int | None = None) -> Program:
+    """Return a program that computes the logits of a transformer.
+
+    Args:
+        weights: The transformer, with any kind of attention.
+        margin: The margin of the logits, if it is known.
+        position_count: The number of positions, if padding determines it.
+    """
+    lifter = _Lifter(weights)
+    for block in weights.blocks:
+        lifter.block(block)
+    logits = lifter.read(weights.unembedding)
+    signal = Signal(logits, (REALS,) * len(logits))
+    return Program(weights.name, weights.vocabulary, weights.outputs, signal, margin, position_count=position_count)
+
+
+@dataclass
+class _Content:
+    """The content of a coordinate, over raw atoms; ``view`` is the form by which it is read, until it changes."""
+
+    terms: dict[Atom, Fraction] = field(default_factory=dict)
+    constant: Fraction = Fraction(0)
+    view: Affine | None = None
+
+    def add(self, factor: Fraction, terms: Mapping[Atom, Fraction], constant: Fraction) -> None:
+        """Add a multiple of a form."""
+        self.constant += factor * constant
+        self.view = None
+        for atom, own in terms.items():
+            total = self.terms.get(atom, 0) + factor * own
+            if total:
+                self.terms[atom] = total
+            else:
+                self.terms.pop(atom, None)
+
+    def copy(self) -> _Content:
+        """A copy that can be changed."""
+        return _Content(dict(self.terms), self.constant, self.view)
+
+    def is_equal(self, other: _Content) -> bool:
+        """Whether both are the same form."""
+        return self.constant == other.constant and self.terms == other.terms
+
+    @property
+    def form(self) -> Affine:
+        """The content as a form over raw atoms."""
+        return Affine(dict(self.terms), self.constant)
+
+
+@cache
+def _residue(number: Fraction) -> int:
+    return number.numerator * pow(number.denominator, -1, _PRIME) % _PRIME
+
+
+class _Fingerprints:
+    """Values of forms at a random point of a prime field; a named node has the value of its content."""
+
+    def __init__(self) -> None:
+        self._point: dict[Atom, int] = {}
+        self._random = random.Random(0)
+
+    def of(self, form: Affine | _Content) -> int:
+        """The fingerprint of a form."""
+        total = _residue(form.constant)
+        for atom, factor in form.terms.items():
+            if atom not in self._point:
+                node, k = atom
+                named = isinstance(node, Named)
+                self._point[atom] = self.of(node.forms[k]) if named else self._random.randrange(_PRIME)
+            total += _residue(factor) * self._point[atom]
+        return total % _PRIME
+
+
+@dataclass
+class _HiddenUnits:
+    """The units of one feed-forward layer.
+
+    Args:
+        outputs: Each unit as a form: an atom, or a constant if it reads nothing.
+        opposites: For a unit of g, if there is one of -g: its atom, and g over raw atoms.
+    """
+
+    outputs: list[Affine]
+    opposites: dict[Atom, tuple[Atom, Affine]]
+
+
+class _Lifter:
+    """The residual stream on its way through the layers."""
+
+    def __init__(self, weights: Transformer) -> None:
+        self.weights = weights
+        self.fingerprints = _Fingerprints()
+        self.stream = self.embed()
+
+    def embed(self) -> list[_Content]:
+        """The content of each coordinate at the start; the token is one-hot over the vocabulary."""
+        weights, names = self.weights, self.weights.vocabulary
+        rows = {name: {k: ONE} for k, name in enumerate(names)}
+        token = Token("token", (BIT,) * len(names), rows, labels=names)
+        columns: list[dict[int, Fraction]] = [{} for _ in range(weights.width)]
+        for row, column, value in weights.embedding.entries():
+            columns[column][row] = value
+        stream = [_content_of_column(token, column) for column in columns]
+        for feature, entries in zip(weights.features, weights.position_embedding.rows, strict=True):
+            bounds = ValueRange(feature.low, feature.high, feature.denominator)
+            node = Position(feature.name, (bounds,), feature)
+            for coordinate, factor in entries:
+                stream[coordinate].add(factor, {(node, 0): ONE}, Fraction(0))
+        return stream
+
+    def block(self, block: Block) -> None:
+        """Apply a block; one that is repeated becomes a loop over the coordinates that it changes."""
+        if block.repeats == 1 and not block.name:
+            self.layers(block.layers)
+            return
+        before = self.stream
+        changed, unchanged = list[int](), set[int]()
+        while True:
+            labels = tuple(self.weights.coordinates[c] for c in changed)
+            carried = Carried(block.name, (REALS,) * len(changed), labels=labels)
+            self.stream = [content.copy() for content in before]
+            for k, c in enumerate(changed):
+                self.stream[c] = _Content({(carried, k): ONE})
+            self.layers(block.layers)
+            same = {c for c, content in enumerate(self.stream) if content.is_equal(before[c])}
+            more = {c for c in range(len(before)) if c not in changed and c not in same}
+            fewer = (same & set(changed)) - unchanged
+            if not more and not fewer:
+                break
+            # What a first, wrong assumption made look changed is dropped again, but only once, so that this ends.
+            unchanged |= fewer
+            changed = sorted({*changed, *more} - fewer)
+        initial = tuple(before[c].form for c in changed)
+        body = tuple(map(self.view, changed))
+        ranges = (REALS,) * len(changed)
+        loop = Loop(block.name, ranges, carried, initial, body, block.repeats, labels=labels)
+        self.stream = before
+        for k, c in enumerate(changed):
+            self.stream[c] = _Content({(loop, k): ONE})
+
+    def layers(self, layers: Iterable[Layer]) -> None:
+        """Apply some layers."""
+        for layer in layers:
+            heads = [self.head(head) for head in layer.heads]
+            for head, node in zip(layer.heads, heads, strict=True):
+                self.add(head.output.rows, [Affine({(node, k): ONE}) for k in range(len(node.value))])
+            self.feed_forward(layer.feed_forward)
+
+    def head(self, head: Head) -> Attention:
+        """A head as a node."""
+        query, key, value = map(self.read, (head.query, head.key, head.value))
+        ranges = (REALS,) * len(value)
+        facts = (head.mask, head.weighting, head.bias, None, False, ScoreDecay.FLAT)
+        return Attention(head.name, ranges, query, key, value, *facts)
+
+    def feed_forward(self, forward: FeedForward) -> None:
+        """Apply a feed-forward sublayer."""
+        units = self.hidden_units(forward)
+        for content, bias in zip(self.stream, forward.second.bias, strict=True):
+            if bias:
+                content.add(ONE, {}, bias)
+        self.add(forward.second.weight.rows, units.outputs, units.opposites)
+
+    def hidden_units(self, forward: FeedForward) -> _HiddenUnits:
+        """The units of a sublayer; those with equal pre-activations share a node, and so do norms of a group."""
+        forms = self.read(forward.first)
+        grouped: dict[int, Atom] = {}
+        for group in forward.norms:
+            node = Norm(forward.units[group[0]], (REALS,) * len(group), tuple(forms[u] for u in group), "norm")
+            grouped |= {u: (node, k) for k, u in enumerate(group)}
+        found = _HiddenUnits([], {})
+        known: defaultdict[tuple[str, int], list[tuple[Affine, Atom]]] = defaultdict(list)
+        for u, (name, activation, form) in enumerate(zip(forward.units, forward.activations, forms, strict=True)):
+            if not form.terms and u not in grouped:
+                found.outputs.append(Affine({}, _activate(activation, form.constant)))
+                continue
+            fingerprint = self.fingerprints.of(form)
+            atom = grouped[u] if u in grouped else self.find_equal(form, known[activation, fingerprint])
+            if atom is None:
+                atom = (Unit(name, (REALS,), (form,), activation), 0)
+                known[activation, fingerprint].append((form, atom))
+                opposite = self.find_equal(form * -ONE, known["relu", -fingerprint % _PRIME])
+                if activation == "relu" and opposite is not None:
+                    raw = self.expand(form)
+                    found.opposites |= {atom: (opposite, raw), opposite: (atom, raw * -ONE)}
+            found.outputs.append(Affine({atom: ONE}))
+        return found
+
+    def find_equal(self, form: Affine, candidates: Sequence[tuple[Affine, Atom]]) -> Atom | None:
+        """The atom of the candidate with an equal form, over raw atoms."""
+        for other, atom in candidates:
+            if form == other or self.expand(form) == self.expand(other):
+                return atom
+        return None
+
+    def add(
+        self,
+        rows: Sequence[SparseRow],
+        parts: Sequence[Affine],
+        opposites: Mapping[Atom, tuple[Atom, Affine]] = MappingProxyType({}),
+    ) -> None:
+        """Add the outputs of a sublayer to the stream; ``w ReLU(g) - w ReLU(-g)`` becomes ``w g``."""
+        for coordinate, row in enumerate(rows):
+            if not row:
+                continue
+            content, written = self.stream[coordinate], Affine.sum(parts[column] * factor for column, factor in row)
+            terms = dict(written.terms)
+            for atom, factor in written.terms.items():
+                opposite, form = opposites.get(atom, (atom, written))
+                if atom in terms and terms.get(opposite) == -factor:
+                    content.add(factor, form.terms, form.constant)
+                    del terms[atom], terms[opposite]
+            content.add(ONE, terms, written.constant)
+
+    def read(self, affine: AffineMap) -> tuple[Affine, ...]:
+        """The forms that an affine map reads."""
+        return tuple(
+            Affine.sum([Affine({}, bias), *(self.view(c) * weight for c, weight in row)])
+            for row, bias in zip(affine.weight.rows, affine.bias, strict=True)
+        )
+
+    def view(self, coordinate: int) -> Affine:
+        """The form by which a coordinate is read."""
+        content = self.stream[coordinate]
+        if content.view is None:
+            form = content.form
+            is_atom = len(form.terms) == 1 and not form.constant and next(iter(form.terms.values())) == 1
+            if is_atom or all(isinstance(node, Token) for node, _ in form.terms):
+                content.view = form
+            else:
+                node = Named(self.weights.coordinates[coordinate], (REALS,), (form,))
+                content.view = Affine({(node, 0): ONE})
+        return content.view
+
+    def expand(self, form: Affine) -> Affine:
+        """The form over raw atoms."""
+        parts = [
+            (node.forms[k] if isinstance(node, Named) else Affine({(node, k): ONE})) * factor
+            for (node, k), factor in form.terms.items()
+        ]
+        return Affine.sum([Affine({}, form.constant), *parts])
+
+
+def _activate(activation: str, number: Fraction) -> Fraction:
+    """The value of a unit that reads a constant."""
+    return max(number, Fraction(0)) if activation == "relu" else Fraction(number >= 0)
+
+
+def _content_of_column(token: Token, column: Mapping[int, Fraction]) -> _Content:
+    """A column of the embedding: its most frequent value, and the differences from it."""
+    counts = Counter(column.values())
+    counts[Fraction(0)] += len(token.ranges) - len(column)
+    ((usual, _),) = counts.most_common(1)
+    values = ((k, column.get(k, Fraction(0))) for k in range(len(token.ranges))) if usual else column.items()
+    return _Content({(token, k): value - usual for k, value in values if value != usual}, usual)
