@@ -177,7 +177,10 @@ def certify(program: Program, length: int, sharpness: int | None = None, domain:
     transformer, heads = compile_with_heads(program)
     analysis = analyse(transformer, heads, program, length, domain)
     if program.margin is None:
-        raise ConstructionError(f"{program.name!r} does not declare by how much its logits differ")
+        raise ConstructionError(
+            f"{program.name!r} does not declare by how much its logits differ",
+            hint="make them from a bit with recogniser, or give Program(margin=…)",
+        )
     bound = partial(bound_errors, analysis, program.margin, spare_tolerance=program.spare_tolerance)
     chosen = sharpness if sharpness is not None else _find_sharpness(bound, program.sharpness, length)
     found = bound(chosen)
