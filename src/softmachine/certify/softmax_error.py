@@ -40,7 +40,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from softmachine.ir.analysis import Analysis
-from softmachine.ir.head_rules import Scores, advise_rounding
+from softmachine.ir.head_rules import Scores, advise_comparison, advise_rounding
 from softmachine.ir.piecewise import ROUND_UP
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, format_form, topological_order
@@ -296,14 +296,15 @@ class _ErrorAnalysis:
     def step(self, node: Unit) -> tuple[float, ...]:
         """A step or a layer norm: its input must be exact, or farther from 0 than its error."""
         for form in node.forms:
-            error = self.of_form(form)
-            values = self.analysis.of(form).values
-            least = min(map(abs, values or ()), default=Fraction(0))
-            if error and (len(node.forms) > 1 or least <= error):
-                jumps = not least and len(node.forms) == 1
-                doubt = "which may be 0, where any error" if jumps else f"and its error of {error:.2g}"
-                read = f"{node.activation} {node.name!r} reads {format_form(form)[:80]}"
-                raise _BudgetExceededError(f"{read}, {doubt} changes the result: {self.advise([form])}")
+            error, fact = self.of_form(form), self.analysis.of(form)
+            least = min(map(abs, fact.values or ()), default=Fraction(0))
+            if not error or (least > error and len(node.forms) == 1):
+                continue
+            read = f"{node.activation} {node.name!r} reads {format_form(form)[:80]}"
+            if least or len(node.forms) > 1:
+                raise _BudgetExceededError(f"{read} with an error of {error:.2g}: {self.advise([form])}")
+            jump = "which may be 0, where any error changes the result"
+            raise _BudgetExceededError(f"{read}, {jump}: {advise_comparison(fact)}")
         return (0.0,) * len(node.ranges)
 
     def attention(self, node: Attention) -> tuple[float, ...]:

@@ -207,12 +207,19 @@ def advise_rounding(analysis: Analysis, forms: Iterable[Affine], errors: Mapping
 
 
 def _describe_rounding(name: str, fact: Fact) -> str:
-    """The gadget that makes a number with an error exact."""
     if fact.values is not None and set(fact.values) <= {-ONE, ZERO, ONE}:
         return f"round {name!r} with {'round_unit_bit' if fact.is_bit else 'round_to_trit'}"
-    if fact.step is not None and fact.step.is_constant and fact.step.factor.denominator == 1:
-        return f"round {name!r} with round_to_integer, or compare it with compare_with_zero"
+    if fact.step is not None and fact.step.is_constant:
+        return f"round {name!r} with round_to_integer"
     return f"recover the integer of which {name!r} is a share (recover_integer)"
+
+
+def advise_comparison(fact: Fact) -> str:
+    """The gadget that compares a number with an error with 0; if it is only rounded, it stays at the threshold."""
+    if fact.step is None or not fact.step.is_constant or not fact.step.factor:
+        return "recover the integer of which it is a share (recover_integer), and compare that with compare_with_zero"
+    number = "it" if fact.step.factor == 1 else f"{1 / fact.step.factor} times it"
+    return f"compare {number} with compare_with_zero, which rounds, in place of the step"
 
 
 def expand_reciprocals(analysis: Analysis, form: Affine) -> Affine:
