@@ -71,7 +71,7 @@ def recovered(share: Signal) -> Signal:
 
 
 CASES: dict[str, tuple[Build, Build]] = {
-    "may be 0, where any error changes the result: compare it with compare_with_zero": (
+    "step 'falls' may read 0, where any error of 'previous' changes the result: compare it with compare_with_zero": (
         lambda: step("falls", PREVIOUS),
         lambda: compare_with_zero("falls", PREVIOUS, ">=", constant(1)),
     ),

@@ -43,7 +43,7 @@ from softmachine.ir.analysis import Analysis
 from softmachine.ir.head_rules import Scores, advise_comparison, advise_rounding
 from softmachine.ir.piecewise import ROUND_UP
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
-from softmachine.ir.signal import Affine, Atom, Node, format_form, topological_order
+from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import Feature, I
@@ -300,11 +300,12 @@ class _ErrorAnalysis:
             least = min(map(abs, fact.values or ()), default=Fraction(0))
             if not error or (least > error and len(node.forms) == 1):
                 continue
-            read = f"{node.activation} {node.name!r} reads {format_form(form)[:80]}"
+            read = ", ".join(repr(source.label(k)) for source, k in form.terms if self.errors[source, k])
             if least or len(node.forms) > 1:
-                raise _BudgetExceededError(f"{read} with an error of {error:.2g}: {self.advise([form])}")
-            jump = "which may be 0, where any error changes the result"
-            raise _BudgetExceededError(f"{read}, {jump}: {advise_comparison(fact)}")
+                message = f"reads {read} with an error of {error:.2g}: {self.advise([form])}"
+            else:
+                message = f"may read 0, where any error of {read} changes the result: {advise_comparison(fact)}"
+            raise _BudgetExceededError(f"{node.activation} {node.name!r} {message}")
         return (0.0,) * len(node.ranges)
 
     def attention(self, node: Attention) -> tuple[float, ...]:
