@@ -321,7 +321,7 @@ def _find_margin(analysis: Analysis, declared: Fraction | None) -> tuple[Fractio
     if declared is None and derived is None:
         raise ConstructionError(
             "no margin of the logits is derived: no step is known of their differences",
-            hint="round what the logits read (round_to_bit)",
+            hint="make them from a bit with recogniser, or give Program(margin=…)",
         )
     if declared is None or (derived is not None and derived >= declared):
         return declared or cast(Fraction, derived), ""

@@ -34,13 +34,13 @@ does: :func:`choose_tie_sharpness`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
 from softmachine.ir.analysis import Analysis
-from softmachine.ir.head_rules import Scores
+from softmachine.ir.head_rules import Scores, advise_comparison, advise_rounding
 from softmachine.ir.piecewise import ROUND_UP
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
@@ -302,12 +302,16 @@ class _ErrorAnalysis:
     def step(self, node: Unit) -> tuple[float, ...]:
         """A step or a layer norm: its input must be exact, or farther from 0 than its error."""
         for form in node.forms:
-            error = self.of_form(form)
-            values = self.analysis.of(form).values
-            if error and (len(node.forms) > 1 or values is None or min(map(abs, values)) <= error):
-                raise _BudgetExceededError(
-                    f"{node.activation} {node.name!r} reads a number with an error of {error:.2g}"
-                )
+            error, fact = self.of_form(form), self.analysis.of(form)
+            least = min(map(abs, fact.values or ()), default=Fraction(0))
+            if not error or (least > error and len(node.forms) == 1):
+                continue
+            read = ", ".join(repr(source.label(k)) for source, k in form.terms if self.errors[source, k])
+            if least or len(node.forms) > 1:
+                message = f"reads {read} with an error of {error:.2g}: {self.advise([form])}"
+            else:
+                message = f"may read 0, where any error of {read} changes the result: {advise_comparison(fact)}"
+            raise _BudgetExceededError(f"{node.activation} {node.name!r} {message}")
         return (0.0,) * len(node.ranges)
 
     def attention(self, node: Attention) -> tuple[float, ...]:
@@ -321,14 +325,15 @@ class _ErrorAnalysis:
         if head.gap is None:
             raise ConstructionError(
                 f"no gap is derived for the scores of head {node.name!r}: {head.reason}",
-                hint="round what the head reads (round_to_bit, round_to_trit), so that scores are on a grid",
+                hint=Scores.of(self.analysis, node).remedy,
             )
         gap = min_gap(head.gap, self.analysis.length)
         doubt = self.score_error(node) if head.single_key else self.doubt_of_ties(node)
         share = doubt / float(gap)
         if self.sharpness <= 0 or share >= 1 / 2:
             raise _BudgetExceededError(
-                f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}"
+                f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}: "
+                f"{self.advise([*node.query, *node.key])}"
             )
         sharpness = self.sharpness if head.single_key else float(self.sharpness_of_mean(node, share))
         scaled = sharpness * (1 - 2 * share)
@@ -352,10 +357,15 @@ class _ErrorAnalysis:
             if chosen is None:
                 raise _BudgetExceededError(
                     f"head {node.name!r} takes a mean of keys whose scores have errors up to {share:.2g} of the gap: "
-                    f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little"
+                    f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little; "
+                    f"{self.advise([*node.query, *node.key])}"
                 )
             self.own[node.name] = chosen
         return self.own[node.name]
+
+    def advise(self, forms: Sequence[Affine]) -> str:
+        """The gadgets that make exact what these forms read."""
+        return advise_rounding(self.analysis, forms, self.errors)
 
     def record(self, node: Attention, row: HeadErrorBound) -> None:
         """Of the turns of a loop, the worst is kept."""

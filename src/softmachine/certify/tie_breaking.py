@@ -105,7 +105,7 @@ def _score_gap(node: Attention) -> Monomial:
     if node.gap is None:
         raise ConstructionError(
             f"head {node.name!r} is {node.weighting}, and does not say what gap its scores have",
-            hint="promise the gap: how far every score that is not the best is below it, at least",
+            hint="declare it (1 if all scores are integers), or use a gadget that does: lookup, fetch_latest, exists",
         )
     if isinstance(node.gap, Fraction):
         return Monomial(node.gap)
