@@ -187,6 +187,9 @@ class Analysis:
             base = self._forms[key] = self.sum(form)
             if self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
+                if pieces is None and len(parts := self.split(self.absorb(form, own))) > 1:
+                    found = sum_facts([(ONE, self.of(part)) for part in parts], form.constant)
+                    self._forms[key] = found.narrow(base)
                 if pieces is not None and len(pieces.points):
                     found = pieces.fact()
                     if pieces.other.terms:
@@ -244,6 +247,16 @@ class Analysis:
             return enumerate_boxes(forms, weights, signatures, finite, self.guards(finite), line, other)
         except TooManyBoxesError:
             return None
+
+    def split(self, form: Affine) -> list[Affine]:
+        """The form as a sum of forms, each with the units of one line."""
+        groups: defaultdict[frozenset[tuple[Atom, Fraction]], dict[Atom, Fraction]] = defaultdict(dict)
+        for (node, k), factor in form.terms.items():
+            read = node.forms[k].terms if isinstance(node, Unit) else {(node, k): ONE}
+            infinite = [a for a in read if not isinstance(a[0], Token) and self.facts[a].values is None]
+            first = min(infinite, key=lambda atom: (self.order[atom[0]], atom[1]), default=None)
+            groups[frozenset((a, read[a] / read[first]) for a in infinite if first)][node, k] = factor
+        return [Affine(terms) for terms in groups.values()]
 
     def place_values(
         self, parts: Sequence[Affine], placed: Sequence[Atom], forms: Sequence[Affine]

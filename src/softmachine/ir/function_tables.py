@@ -142,6 +142,12 @@ class FunctionTables:
         positions = np.array([row.position or 0 for row in self.rows], dtype=np.intp)
         return np.unique(positions, return_index=True)[1], positions
 
+    @cached_property
+    def _tokens(self) -> tuple[list[str], NDArray[np.intp]]:
+        """The tokens, and the index of that of each row."""
+        index = {token: k for k, token in enumerate(dict.fromkeys(row.token for row in self.rows))}
+        return list(index), np.array([index[row.token] for row in self.rows], dtype=np.intp)
+
     def by_position(self, form: Affine) -> Column | None:
         """The value at each position, if the position alone decides it."""
         if not self.has_positions or not self.has_form(form):
@@ -166,7 +172,9 @@ class FunctionTables:
     def _atom(self, node: Node, k: int) -> Column:
         match node:
             case Token():
-                return Column.of([node.table.get(row.token, {}).get(k, Fraction(0)) for row in self.rows])
+                names, places = self._tokens
+                values = Column.of([node.table.get(name, {}).get(k, ZERO) for name in names])
+                return Column(values.numerators[places], values.denominator)
             case Position():
                 first, positions = self._first_rows
                 values = Column.of([node.feature.at(int(i), self.length) for i in positions[first]])
