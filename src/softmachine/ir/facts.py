@@ -164,6 +164,19 @@ class Fact:
         step = join_steps([self.step, other.step])
         return Fact(min(self.low, other.low), max(self.high, other.high), step, step)
 
+    def widen(self, other: Fact, positions: int) -> Fact:
+        """An upper bound of this fact and a later one: bounds that grow go to the next threshold, steps end at 1."""
+        if other == self:
+            return self
+        thresholds = [ZERO, ONE, Fraction(positions), Fraction(positions**2), Fraction(2**64), INFINITY]
+        high = other.high if other.high <= self.high else min(t for t in thresholds if t >= other.high)
+        low = other.low if other.low >= self.low else -min(t for t in thresholds if t >= -other.low)
+        step = other.step
+        if step is not None and step != self.step:
+            whole = step.is_constant and step.factor.denominator == 1
+            step = Step(ONE) if whole else None
+        return Fact(low, high, step, step)
+
     def narrow(self, other: Fact) -> Fact:
         """What is known of a number of which both facts hold; the steps of this one, where it has them."""
         if self.values is not None or other.values is not None:
