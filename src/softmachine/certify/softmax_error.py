@@ -34,7 +34,7 @@ does: :func:`choose_tie_sharpness`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -240,7 +240,11 @@ class _ErrorAnalysis:
 
     def propagate(self, forms: tuple[Affine, ...]) -> None:
         """Bound the errors of all that forms depend on; a loop bounds those of its body."""
-        for node in topological_order(forms, inputs_outside_loops, self.known):
+        self.propagate_nodes(topological_order(forms, inputs_outside_loops, self.known))
+
+    def propagate_nodes(self, nodes: Iterable[Node]) -> None:
+        """Bound the errors of nodes, inputs first."""
+        for node in nodes:
             self.known.add(node)
             self.errors |= {(node, k): error for k, error in enumerate(self.of_node(node))}
 
@@ -281,6 +285,7 @@ class _ErrorAnalysis:
 
     def loop(self, node: Loop) -> tuple[float, ...]:
         """Iterate, until an iteration ends with the errors that it began with: then all others do."""
+        self.propagate_nodes(inner for inner in self.analysis.outside[node] if inner not in self.known)
         errors, known, forms = self.errors, self.known, self.forms
         carried = tuple(map(self.of_form, node.initial))
         for _ in range(node.count_iterations(self.analysis.length)):

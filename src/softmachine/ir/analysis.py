@@ -195,10 +195,10 @@ class Analysis:
         return self._forms[key]
 
     def is_worth_enumerating(self, form: Affine, base: Fact) -> bool:
-        """Whether boxes can show more of a form than the sum of its terms."""
+        """Whether boxes can show more of a form than the sum of its terms, or of its errors."""
         units = any(isinstance(node, Unit) and node.activation == "relu" for node, _ in form.terms)
         several = len({node for node, _ in form.terms}) > 1
-        return not base.is_constant and (units or (several and base.values is not None))
+        return units or (several and base.values is not None and not base.is_constant)
 
     def sum(self, form: Affine) -> Fact:
         """What the terms of a form show; what the token decides is exact."""
