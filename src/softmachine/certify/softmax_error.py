@@ -255,8 +255,11 @@ class _ErrorAnalysis:
             return before[1]
         error = sum(abs(float(factor)) * self.errors[atom] for atom, factor in form.terms.items()) * ROUND_UP
         if error and any(isinstance(node, Unit) for node, _ in form.terms):
-            pieces = self.analysis.piecewise(form)
-            error = error if pieces is None else min(error, pieces.bound_error(self.errors, self.tolerance))
+            pieces, parts = self.analysis.piecewise(form), self.analysis.parts(form)
+            if pieces is not None:
+                error = min(error, pieces.bound_error(self.errors, self.tolerance))
+            elif parts:
+                error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
         self.forms[id(form)] = (form, error)
         return error
 

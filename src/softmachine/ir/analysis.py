@@ -106,6 +106,7 @@ class Analysis:
         self._visited: set[Node] = set()
         self._forms: dict[Key, Fact] = {}
         self._pieces: dict[Key, PiecewiseForm | None] = {}
+        self._parts: dict[Key, list[Affine]] = {}
         self._named: dict[Atom, tuple[Named, ...]] = {}
 
     def run(self) -> Analysis:
@@ -187,6 +188,10 @@ class Analysis:
             base = self._forms[key] = self.sum(form)
             if self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
+                if pieces is None and len(parts := self.split(self.absorb(form, own))) > 1:
+                    self._parts[key] = parts
+                    found = sum_facts([(ONE, self.of(part)) for part in parts], form.constant)
+                    self._forms[key] = found.narrow(base)
                 if pieces is not None and len(pieces.points):
                     found = pieces.fact()
                     if pieces.other.terms:
@@ -219,6 +224,11 @@ class Analysis:
         self.of(form)
         return self._pieces.get((frozenset(form.terms.items()), form.constant))
 
+    def parts(self, form: Affine) -> list[Affine]:
+        """The forms, each with units of one line, of which a form that has been analysed is the sum."""
+        self.of(form)
+        return self._parts.get((frozenset(form.terms.items()), form.constant), [])
+
     def pieces(self, form: Affine, own: Named | None, absorbed: bool = True) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
         form = self.absorb(form, own) if absorbed else form
@@ -244,6 +254,16 @@ class Analysis:
             return enumerate_boxes(forms, weights, signatures, finite, self.guards(finite), line, other)
         except TooManyBoxesError:
             return None
+
+    def split(self, form: Affine) -> list[Affine]:
+        """The form as a sum of forms, each with the units of one line."""
+        groups: defaultdict[frozenset[tuple[Atom, Fraction]], dict[Atom, Fraction]] = defaultdict(dict)
+        for (node, k), factor in form.terms.items():
+            read = node.forms[k].terms if isinstance(node, Unit) else {(node, k): ONE}
+            infinite = [a for a in read if not isinstance(a[0], Token) and self.facts[a].values is None]
+            first = min(infinite, key=lambda atom: (self.order[atom[0]], atom[1]), default=None)
+            groups[frozenset((a, read[a] / read[first]) for a in infinite if first)][node, k] = factor
+        return [Affine(terms) for terms in groups.values()]
 
     def place_values(
         self, parts: Sequence[Affine], placed: Sequence[Atom], forms: Sequence[Affine]
@@ -486,7 +506,7 @@ class Analysis:
 
 
 _STATE = (
-    "_visited", "order", "_forms", "_pieces", "_named", "facts", "heads", "placed_values", "shares_of_start",
+    "_visited", "order", "_forms", "_pieces", "_parts", "_named", "facts", "heads", "placed_values", "shares_of_start",
     "reciprocals",
 )
 """The attributes of an analysis that hold facts of nodes."""
