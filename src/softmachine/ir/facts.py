@@ -34,7 +34,7 @@ def common_step(numbers: Iterable[Fraction]) -> Fraction:
     """The largest rational of which all numbers are integer multiples; 0 if all are 0."""
     nonzero = [number for number in numbers if number]
     over = lcm(*(number.denominator for number in nonzero))
-    return Fraction(gcd(*(int(number * over) for number in nonzero)), over)
+    return Fraction(gcd(*(number.numerator * (over // number.denominator) for number in nonzero)), over)
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,18 @@ class Fact:
     @staticmethod
     def of(values: Iterable[Fraction]) -> Fact:
         """The fact that a number is one of these."""
-        listed = tuple(sorted(set(values)))
-        low, high = listed[0], listed[-1]
-        difference = Step(common_step(value - low for value in listed))
-        return Fact(low, high, Step(common_step(listed)), difference, listed if len(listed) <= MAX_VALUES else None)
+        listed = list(values)
+        over = lcm(*(value.denominator for value in listed))
+        return Fact.of_quotients((value.numerator * (over // value.denominator) for value in listed), over)
+
+    @staticmethod
+    def of_quotients(numerators: Iterable[int], denominator: int) -> Fact:
+        """The fact that a number is one of these."""
+        listed = sorted(set(numerators))
+        ends, steps = (listed[0], listed[-1]), (gcd(*listed), gcd(*(number - listed[0] for number in listed)))
+        low, high, step, difference = (Fraction(x, denominator) for x in (*ends, *steps))
+        values = tuple(Fraction(x, denominator) for x in listed) if len(listed) <= MAX_VALUES else None
+        return Fact(low, high, Step(step), Step(difference), values)
 
     @property
     def is_constant(self) -> bool:
@@ -191,12 +199,13 @@ def sum_facts(parts: Sequence[tuple[Fraction, Fact]], constant: Fraction) -> Fac
         over = lcm(constant.denominator, *(w.denominator * v.denominator for w, f in parts for v in f.values or ()))
         values = {int(constant * over)}
         for weight, fact in parts:
-            more = [int(weight * value * over) for value in fact.values or ()]
+            scaled = weight.numerator * (over // weight.denominator)
+            more = [scaled * value.numerator // value.denominator for value in fact.values or ()]
             values = {before + value for before in values for value in more}
             if len(values) > MAX_SUMS:
                 break
         else:
-            return Fact.of(Fraction(value, over) for value in values)
+            return Fact.of_quotients(values, over)
     low = high = constant
     for weight, fact in parts:
         below, above = (fact.low, fact.high) if weight > 0 else (fact.high, fact.low)
