@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.certify.softmax_error import compute_budget
+from softmachine.certify import certify
 from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser
+from softmachine.ir.gadgets.boolean import round_unit_bit
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT
 from softmachine.languages.circuit import parity, threshold
@@ -51,7 +52,7 @@ def repeating(turns: int, *, rounds: bool) -> Program:
     def turn(bit: Signal) -> Signal:
         query, key = constant(1), -position(I)
         found = attend("first", query=query, key=key, value=bit, mask=Mask.ALL, gap=Fraction(1), single_key=True)
-        return named("again", found.with_range(BIT), restores=found if rounds else None)
+        return round_unit_bit("again", found) if rounds else named("again", found.with_range(BIT))
 
     first = named("bit", token("bit", BITS))
     return recogniser("repeating", tuple(BITS), loop("turns", iterations=turns, initial=first, body=turn))
@@ -63,21 +64,21 @@ def test_errors_that_are_not_rounded_away_add_up_turn_by_turn(turns: int) -> Non
     expected = 0.0
     for _ in range(turns):
         expected += leak * (1 + 2 * expected)
-    found = compute_budget(repeating(turns, rounds=False), 3, 6)
+    found = certify(repeating(turns, rounds=False), 3, 6)
     assert found.holds
     assert found.margin == pytest.approx(1 - 2 * expected)
     assert found.rows[0].error_out == pytest.approx(expected)
 
 
 def test_errors_that_are_rounded_away_do_not() -> None:
-    assert compute_budget(repeating(500, rounds=True), 3, 6).margin == 1
-    assert not compute_budget(repeating(500, rounds=False), 3, 6).holds
+    assert certify(repeating(500, rounds=True), 3, 6).margin == 1
+    assert not certify(repeating(500, rounds=False), 3, 6).holds
 
 
 def test_an_error_too_large_to_be_rounded_away_is_noticed_inside_a_loop() -> None:
-    failure = compute_budget(repeating(2, rounds=True), 30, 2).failure
-    assert failure is not None
-    assert "'again' rounds away errors up to 1/4" in failure
+    found = certify(repeating(2, rounds=True), 30, 2)
+    assert not found.holds
+    assert "margin of the logits" in found.explain_failure
 
 
 def test_a_long_loop_is_certified_and_beyond_what_theorem_26_can_say() -> None:

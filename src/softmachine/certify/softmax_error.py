@@ -34,7 +34,7 @@ does: :func:`choose_tie_sharpness`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -43,7 +43,7 @@ from softmachine.ir.analysis import Analysis
 from softmachine.ir.head_rules import Scores, advise_comparison, advise_rounding
 from softmachine.ir.piecewise import ROUND_UP
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
-from softmachine.ir.signal import Affine, Atom, Node, topological_order
+from softmachine.ir.signal import Affine, Atom, Node, format_form, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import Feature, I
@@ -84,6 +84,8 @@ def choose_tie_sharpness(most: int, share: float, tail: TailBound) -> Fraction |
     return best if bounds[best] < MAX_USEFUL_ERROR else None
 
 
+MAX_ERROR = 1e100
+"""Larger errors are refused where they arise, so that infinities and NaN never enter a comparison."""
 _MAX_EXPONENT = 700.0
 """The exponential of minus this is the smallest weight that is distinguished from 0."""
 
@@ -246,9 +248,16 @@ class _ErrorAnalysis:
 
     def propagate(self, forms: tuple[Affine, ...]) -> None:
         """Bound the errors of all that forms depend on; a loop bounds those of its body."""
-        for node in topological_order(forms, inputs_outside_loops, self.known):
+        self.propagate_nodes(topological_order(forms, inputs_outside_loops, self.known))
+
+    def propagate_nodes(self, nodes: Iterable[Node]) -> None:
+        """Bound the errors of nodes, inputs first."""
+        for node in nodes:
             self.known.add(node)
-            self.errors |= {(node, k): error for k, error in enumerate(self.of_node(node))}
+            errors = self.of_node(node)
+            if not all(error <= MAX_ERROR for error in errors):
+                raise _BudgetExceededError(f"{node.name!r}: its error has no bound, or what it reads has none")
+            self.errors |= {(node, k): error for k, error in enumerate(errors)}
 
     def of_form(self, form: Affine) -> float:
         """The error of a form: what its terms come to, or less if it is piecewise affine and flat."""
@@ -256,20 +265,25 @@ class _ErrorAnalysis:
         if before is not None:
             return before[1]
         error = sum(abs(float(factor)) * self.errors[atom] for atom, factor in form.terms.items()) * ROUND_UP
+        if not error <= MAX_ERROR:
+            raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
         if error and any(isinstance(node, Unit) for node, _ in form.terms):
-            pieces = self.analysis.piecewise(form)
-            error = error if pieces is None else min(error, pieces.bound_error(self.errors, self.tolerance))
+            pieces, parts = self.analysis.piecewise(form), self.analysis.parts(form)
+            if pieces is not None:
+                error = min(error, pieces.bound_error(self.errors, self.tolerance))
+            elif parts:
+                error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
         self.forms[id(form)] = (form, error)
         return error
 
     def size(self, form: Affine) -> float:
         """The largest absolute value of a form, with hard attention."""
-        return float(self.analysis.of(form).size) * ROUND_UP
+        return _round_up(self.analysis.of(form).size)
 
     def spread(self, form: Affine) -> float:
         """How far two values of a form can be apart, with hard attention."""
         fact = self.analysis.of(form)
-        return float(fact.high - fact.low) * ROUND_UP
+        return _round_up(fact.high - fact.low)
 
     def of_node(self, node: Node) -> tuple[float, ...]:
         match node:
@@ -286,18 +300,23 @@ class _ErrorAnalysis:
         raise ConstructionError(f"there is no budget for {node.name!r}")
 
     def loop(self, node: Loop) -> tuple[float, ...]:
-        """Iterate, until an iteration ends with the errors that it began with: then all others do."""
+        """Iterate, until an iteration ends with the errors that it began with: then all others do.
+
+        If the number of iterations depends on the length, it may be smaller, and the largest errors count.
+        """
+        self.propagate_nodes(inner for inner in self.analysis.outside[node] if inner not in self.known)
         errors, known, forms = self.errors, self.known, self.forms
-        carried = tuple(map(self.of_form, node.initial))
+        carried = worst = tuple(map(self.of_form, node.initial))
         for _ in range(node.count_iterations(self.analysis.length)):
             self.errors = errors | {(node.carried, k): error for k, error in enumerate(carried)}
             self.known, self.forms = {*known, node.carried}, dict(forms)
             self.propagate(node.body)
             before, carried = carried, tuple(map(self.of_form, node.body))
+            worst = tuple(map(max, worst, carried))
             if carried == before:
                 break
         self.errors, self.known, self.forms = errors, known, forms
-        return carried
+        return worst if isinstance(node.iterations, Feature) else carried
 
     def step(self, node: Unit) -> tuple[float, ...]:
         """A step or a layer norm: its input must be exact, or farther from 0 than its error."""
@@ -330,7 +349,7 @@ class _ErrorAnalysis:
         gap = min_gap(head.gap, self.analysis.length)
         doubt = self.score_error(node) if head.single_key else self.doubt_of_ties(node)
         share = doubt / float(gap)
-        if self.sharpness <= 0 or share >= 1 / 2:
+        if self.sharpness <= 0 or not share < 1 / 2:
             raise _BudgetExceededError(
                 f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}: "
                 f"{self.advise([*node.query, *node.key])}"
@@ -339,7 +358,7 @@ class _ErrorAnalysis:
         scaled = sharpness * (1 - 2 * share)
         ties = 0.0 if head.single_key else bound_tie_error(sharpness * share)
         result = tuple(
-            (error + self.leak(node, form, scaled, error) + ties * self.spread(form)) * ROUND_UP
+            (error + self.leak(node, form, scaled, error) + _times(ties, self.spread(form))) * ROUND_UP
             for form, error in zip(node.value, values, strict=True)
         )
         lemma = TIE_BOUND if ties else LEMMAS[head.decay]
@@ -383,8 +402,8 @@ class _ErrorAnalysis:
             if quadratic and keys_exact:
                 # Scores at distance k differ by k² gaps, and errors of the query move that by so much times k.
                 total += query_error if self.is_position(key) else query_error * self.positions * 2
-            elif query_error or key_error:
-                total += query_error * (self.size(key) + key_error) + self.size(query) * key_error
+            else:
+                total += _times(query_error, self.size(key) + key_error) + _times(key_error, self.size(query))
         return total * ROUND_UP
 
     def doubt_of_ties(self, node: Attention) -> float:
@@ -396,8 +415,7 @@ class _ErrorAnalysis:
         total = 0.0
         for query, key in Scores.of(self.analysis, node).terms:
             query_error, key_error = self.of_form(query), self.of_form(key)
-            if query_error or key_error:
-                total += query_error * (self.spread(key) / 2 + key_error) + self.size(query) * key_error
+            total += _times(query_error, self.spread(key) / 2 + key_error) + _times(key_error, self.size(query))
         return total * ROUND_UP
 
     def is_position(self, form: Affine) -> bool:
@@ -429,6 +447,16 @@ class _ErrorAnalysis:
     def far(self) -> float:
         """A bound of what all further keys add: 2k e^-_DEEP for every distance k."""
         return 2 * self.positions**2 * _decay(_MAX_EXPONENT)
+
+
+def _round_up(number: Fraction) -> float:
+    """An upper bound of a nonnegative number; infinity if it is beyond floats."""
+    return float(number) * ROUND_UP if number < 1e300 else math.inf
+
+
+def _times(error: float, bound: float) -> float:
+    """The error of a product; without an error it is 0, even if nothing is known of the bound."""
+    return error * bound if error else 0.0
 
 
 def _decay(exponent: float) -> float:

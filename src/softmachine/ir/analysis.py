@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, product
 from math import ceil, floor
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
@@ -33,6 +32,7 @@ from softmachine.ir.primitives import (
     ScoreDecay,
     Token,
     Unit,
+    find_outside,
     inputs_outside_loops,
 )
 from softmachine.ir.program import Program
@@ -92,8 +92,7 @@ class Analysis:
         self.positions = self.program.position_count or self.length + 1
         fixed = self.length if self.program.position_count else None
         self.by_token = FunctionTables(token_rows(self.domain), fixed)
-        self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
-        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed, self.best_keys)
+        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed)
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
@@ -102,11 +101,13 @@ class Analysis:
         self.reciprocals: dict[Atom, Affine] = {}
         """Means that are a multiple of 1/(i+1) and a constant: of numbers that only the first token distinguishes."""
         self.reciprocal = Position(RECIPROCAL.name, (REALS,), RECIPROCAL)
+        self.outside: dict[Loop, list[Node]] = {}
+        """The nodes that the body of a loop reads and that do not depend on what it carries."""
         self._visited: set[Node] = set()
         self._forms: dict[Key, Fact] = {}
         self._pieces: dict[Key, PiecewiseForm | None] = {}
-        self._named: defaultdict[Atom, list[Named]] = defaultdict(list)
-        self._open: set[Key] = set()
+        self._parts: dict[Key, list[Affine]] = {}
+        self._named: dict[Atom, tuple[Named, ...]] = {}
 
     def run(self) -> Analysis:
         """Find the facts that the scores of heads need."""
@@ -142,7 +143,7 @@ class Analysis:
                     self.facts[node, k] = self.of(form, node)
                     for atom in form.terms:
                         if not isinstance(atom[0], Token):
-                            self._named[atom].append(node)
+                            self._named[atom] = (*self._named.get(atom, ()), node)
             case Unit():
                 for k, form in enumerate(node.forms):
                     self.facts[node, k] = self.of_unit(node, form)
@@ -188,6 +189,7 @@ class Analysis:
             if self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
                 if pieces is None and len(parts := self.split(self.absorb(form, own))) > 1:
+                    self._parts[key] = parts
                     found = sum_facts([(ONE, self.of(part)) for part in parts], form.constant)
                     self._forms[key] = found.narrow(base)
                 if pieces is not None and len(pieces.points):
@@ -198,10 +200,10 @@ class Analysis:
         return self._forms[key]
 
     def is_worth_enumerating(self, form: Affine, base: Fact) -> bool:
-        """Whether boxes can show more of a form than the sum of its terms."""
+        """Whether boxes can show more of a form than the sum of its terms, or of its errors."""
         units = any(isinstance(node, Unit) and node.activation == "relu" for node, _ in form.terms)
         several = len({node for node, _ in form.terms}) > 1
-        return not base.is_constant and (units or (several and base.values is not None))
+        return units or (several and base.values is not None and not base.is_constant)
 
     def sum(self, form: Affine) -> Fact:
         """What the terms of a form show; what the token decides is exact."""
@@ -221,6 +223,11 @@ class Analysis:
         """The boxes of a form that has been analysed; None if it has none."""
         self.of(form)
         return self._pieces.get((frozenset(form.terms.items()), form.constant))
+
+    def parts(self, form: Affine) -> list[Affine]:
+        """The forms, each with units of one line, of which a form that has been analysed is the sum."""
+        self.of(form)
+        return self._parts.get((frozenset(form.terms.items()), form.constant), [])
 
     def pieces(self, form: Affine, own: Named | None, absorbed: bool = True) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
@@ -379,8 +386,7 @@ class Analysis:
                 whole = step is not None and step.is_same_at_all_positions
                 share = Step(step.factor, length=step.length, counts=frozenset([node])) if step and whole else None
                 fact = Fact(value.low, value.high, share, share)
-                if step is not None and step.is_constant and node in self.best_keys:
-                    self.place_mean((node, k), value, step.factor)
+                self.place_mean((node, k), form)
                 if share is not None and share.factor == 1 and averages_start(self, node, form):
                     self.shares_of_start.add((node, k))
                     fact = Fact(Fraction(1, self.positions), ONE, share, share)
@@ -388,16 +394,27 @@ class Analysis:
                 fact = fact.join(Fact.of([ZERO]))
             self.facts[node, k] = fact
 
-    def place_mean(self, atom: Atom, value: Fact, step: Fraction) -> None:
-        """List the values of a mean over tied keys at each position, if they are few."""
-        counts = [len(keys) for keys in self.best_keys[atom[0]]] if isinstance(atom[0], Attention) else []
-        if not step or (value.high - value.low) / step * max(counts, default=0) > MAX_VALUES:
+    def place_mean(self, atom: Atom, form: Affine) -> None:
+        """List the values of a mean over tied keys at each position, if they are few.
+
+        The mean of what the position decides is known; the rest is a mean of multiples of a step.
+        """
+        head = atom[0]
+        best = self.by_place.best_keys(head) if isinstance(head, Attention) else None
+        local = Affine({a: f for a, f in form.terms.items() if self.by_place.is_positional(Affine({a: ONE}))})
+        placed = self.by_place.by_position(local)
+        rest = self.of(form + local * -ONE)
+        step = rest.step.factor if rest.step is not None and rest.step.is_constant else ZERO
+        if not isinstance(head, Attention) or best is None or placed is None or not step:
             return
+        if (rest.high - rest.low) / step * max(map(len, best), default=0) > MAX_VALUES:
+            return
+        means = self.by_place.means(head, placed).fractions()
         self.placed_values[atom] = [
-            tuple(x * step / n for x in range(ceil(value.low / step * n), floor(value.high / step * n) + 1))
+            tuple(mean + x * step / n for x in range(ceil(rest.low / step * n), floor(rest.high / step * n) + 1))
             if n
             else (ZERO,)
-            for n in counts
+            for mean, n in zip(means, map(len, best), strict=True)
         ]
 
     def of_mean(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
@@ -441,39 +458,62 @@ class Analysis:
     # Loops.
 
     def loop(self, node: Loop) -> None:
-        """Facts of what a loop carries that hold at the beginning of every iteration."""
-        carried = [self.of(form) for form in node.initial]
-        visited, order = set(self._visited), dict(self.order)
-        forms, pieces, facts = dict(self._forms), dict(self._pieces), dict(self.facts)
-        named = {atom: list(nodes) for atom, nodes in self._named.items()}
-        heads = dict(self.heads)
-        for turn in count():
-            self._visited, self.order = set(visited), dict(order)
-            self._forms, self._pieces, self.facts = dict(forms), dict(pieces), dict(facts)
-            self._named = defaultdict(list, {atom: list(nodes) for atom, nodes in named.items()})
-            self.heads = dict(heads)
-            self._visited.add(node.carried)
-            self.order[node.carried] = len(self.order)
-            self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}
-            self.follow(node.body)
-            joined = [before.join(self.of(form)) for before, form in zip(carried, node.body, strict=True)]
-            if joined == carried:
+        """Facts of the body of a loop that hold in every iteration, and of what it returns.
+
+        What position and token decide is tabulated, iteration by iteration. Otherwise what is carried has the join of
+        its initial facts and of those after each iteration. Bounds that still grow after some iterations are widened to
+        the next threshold; another iteration over a fixpoint then narrows them.
+        """
+        outside = self.outside[node] = find_outside(node)
+        for inner in outside:
+            if inner not in self._visited:
+                self.visit(inner)
+        initial = [self.of(form) for form in node.initial]
+        state = {name: copy(getattr(self, name)) for name in _STATE}
+        tables, times = self.by_place.iterations(node), self.count_iterations(node)
+        if tables is not None:
+            begins = zip(*(tables[:-1] or tables), strict=True)
+            self.iterate(node, state, [Fact.of(x for c in columns for x in c.distinct()) for columns in begins])
+            self.facts |= {(node, k): Fact.of(column.distinct()) for k, column in enumerate(tables[-1])}
+            return
+        carried = initial
+        for turn in count(1):
+            joined = [old.join(new) for old, new in zip(carried, self.iterate(node, state, carried), strict=True)]
+            if turn >= times or joined == carried:
                 break
             if turn >= MAX_LOOP_PASSES:
-                joined = [new if new == old else _widen(new) for old, new in zip(carried, joined, strict=True)]
+                joined = [old.widen(new, self.positions) for old, new in zip(carried, joined, strict=True)]
             carried = joined
-        self.facts |= {(node, k): fact for k, fact in enumerate(carried)}
+        if turn > MAX_LOOP_PASSES:
+            carried = [old.join(new) for old, new in zip(initial, self.iterate(node, state, carried), strict=True)]
+            joined = [old.join(new) for old, new in zip(initial, self.iterate(node, state, carried), strict=True)]
+        self.facts |= {(node, k): fact for k, fact in enumerate(joined)}
+
+    def iterate(self, node: Loop, state: Mapping[str, Any], carried: Sequence[Fact]) -> list[Fact]:
+        """Find the facts of the body of a loop, from those of what it carries; return those of the next values."""
+        vars(self).update({name: copy(value) for name, value in state.items()})
+        self._visited.add(node.carried)
+        self.order[node.carried] = len(self.order)
+        self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}
+        self.follow(node.body)
+        return [self.of(form) for form in node.body]
+
+    def count_iterations(self, node: Loop) -> int:
+        """An upper bound of the number of iterations of a loop."""
+        if isinstance(node.iterations, Feature) and self.program.position_count is None:
+            return floor(node.iterations.high.at(self.positions))
+        return node.count_iterations(self.length)
+
+
+_STATE = (
+    "_visited", "order", "_forms", "_pieces", "_parts", "_named", "facts", "heads", "placed_values", "shares_of_start",
+    "reciprocals",
+)
+"""The attributes of an analysis that hold facts of nodes."""
 
 
 def _chooses(head: Attention) -> bool:
     return head.bias is not None or any(form.terms for form in head.key)
-
-
-def _widen(fact: Fact) -> Fact:
-    """No bounds; a step only if it is an integer everywhere."""
-    whole = fact.step is not None and fact.step.is_constant and fact.step.factor.denominator == 1
-    step = Step(ONE) if whole else None
-    return Fact(-INFINITY, INFINITY, step, step)
 
 
 def _moved(fact: Fact) -> Fact:

@@ -34,7 +34,7 @@ def common_step(numbers: Iterable[Fraction]) -> Fraction:
     """The largest rational of which all numbers are integer multiples; 0 if all are 0."""
     nonzero = [number for number in numbers if number]
     over = lcm(*(number.denominator for number in nonzero))
-    return Fraction(gcd(*(int(number * over) for number in nonzero)), over)
+    return Fraction(gcd(*(number.numerator * (over // number.denominator) for number in nonzero)), over)
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,18 @@ class Fact:
     @staticmethod
     def of(values: Iterable[Fraction]) -> Fact:
         """The fact that a number is one of these."""
-        listed = tuple(sorted(set(values)))
-        low, high = listed[0], listed[-1]
-        difference = Step(common_step(value - low for value in listed))
-        return Fact(low, high, Step(common_step(listed)), difference, listed if len(listed) <= MAX_VALUES else None)
+        listed = list(values)
+        over = lcm(*(value.denominator for value in listed))
+        return Fact.of_quotients((value.numerator * (over // value.denominator) for value in listed), over)
+
+    @staticmethod
+    def of_quotients(numerators: Iterable[int], denominator: int) -> Fact:
+        """The fact that a number is one of these."""
+        listed = sorted(set(numerators))
+        ends, steps = (listed[0], listed[-1]), (gcd(*listed), gcd(*(number - listed[0] for number in listed)))
+        low, high, step, difference = (Fraction(x, denominator) for x in (*ends, *steps))
+        values = tuple(Fraction(x, denominator) for x in listed) if len(listed) <= MAX_VALUES else None
+        return Fact(low, high, Step(step), Step(difference), values)
 
     @property
     def is_constant(self) -> bool:
@@ -164,6 +172,19 @@ class Fact:
         step = join_steps([self.step, other.step])
         return Fact(min(self.low, other.low), max(self.high, other.high), step, step)
 
+    def widen(self, other: Fact, positions: int) -> Fact:
+        """An upper bound of this fact and a later one: bounds that grow go to the next threshold, steps end at 1."""
+        if other == self:
+            return self
+        thresholds = [ZERO, ONE, Fraction(positions), Fraction(positions**2), Fraction(2**64), INFINITY]
+        high = other.high if other.high <= self.high else min(t for t in thresholds if t >= other.high)
+        low = other.low if other.low >= self.low else -min(t for t in thresholds if t >= -other.low)
+        step = other.step
+        if step is not None and step != self.step:
+            whole = step.is_constant and step.factor.denominator == 1
+            step = Step(ONE) if whole else None
+        return Fact(low, high, step, step)
+
     def narrow(self, other: Fact) -> Fact:
         """What is known of a number of which both facts hold; the steps of this one, where it has them."""
         if self.values is not None or other.values is not None:
@@ -178,12 +199,13 @@ def sum_facts(parts: Sequence[tuple[Fraction, Fact]], constant: Fraction) -> Fac
         over = lcm(constant.denominator, *(w.denominator * v.denominator for w, f in parts for v in f.values or ()))
         values = {int(constant * over)}
         for weight, fact in parts:
-            more = [int(weight * value * over) for value in fact.values or ()]
+            scaled = weight.numerator * (over // weight.denominator)
+            more = [scaled * value.numerator // value.denominator for value in fact.values or ()]
             values = {before + value for before in values for value in more}
             if len(values) > MAX_SUMS:
                 break
         else:
-            return Fact.of(Fraction(value, over) for value in values)
+            return Fact.of_quotients(values, over)
     low = high = constant
     for weight, fact in parts:
         below, above = (fact.low, fact.high) if weight > 0 else (fact.high, fact.low)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,17 @@ from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import ZERO
-from softmachine.ir.primitives import Attention, Named, Norm, Position, Token, Unit
-from softmachine.ir.signal import Affine, Atom, Node
-from softmachine.transformer.attention import Mask
+from softmachine.ir.primitives import Attention, Loop, Named, Norm, Position, Token, Unit, inputs_outside_loops
+from softmachine.ir.signal import Affine, Atom, Node, topological_order
+from softmachine.transformer.attention import KEY_COMPARISONS, Mask
+from softmachine.transformer.features import Feature
 
 MAX_ROWS = 6000
 """Maximal number of pairs of a position and a token; with more, only functions of the token are tabulated."""
+MAX_POSITIONS = 1500
+"""Maximal number of positions of which all scores are computed."""
+MAX_ITERATIONS = 100
+"""Maximal number of iterations of a loop that are tabulated one by one."""
 MAX_INTEGER = 2**61
 """Bound of the integers that are computed in machine words."""
 
@@ -87,25 +91,35 @@ def placed_rows(domain: Domain, positions: int) -> list[Row]:
     return [Row(i, token) for i in range(positions) for token in sorted(domain.tokens_at(i))]
 
 
+def visible_scores(mask: Mask, table: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
+    """The visible keys of each query, and their scores."""
+    keys = np.arange(len(table))
+    compare = KEY_COMPARISONS.get(mask)
+    for i, row in enumerate(table):
+        seen = keys if compare is None else keys[compare(keys, i)]
+        yield seen, row[seen]
+
+
+def is_uniform_causal(node: Attention) -> bool:
+    """Whether a head averages over all positions up to its own."""
+    return node.mask is Mask.CAUSAL and node.bias is None and not any(form.terms for form in node.key)
+
+
 class FunctionTables:
     """Columns of numbers that are functions of a row.
 
     Args:
         rows: The rows.
         length: n, if the number of positions is fixed; else features of n have no table.
-        best_keys: The keys with the best score, at each position, of heads whose scores the position alone decides.
     """
 
-    def __init__(
-        self,
-        rows: Sequence[Row],
-        length: int | None,
-        best_keys: Mapping[Attention, Sequence[NDArray[np.intp]]] = MappingProxyType({}),
-    ) -> None:
-        self.rows, self.length, self.best_keys = rows, length, best_keys
+    def __init__(self, rows: Sequence[Row], length: int | None) -> None:
+        self.rows, self.length = rows, length
         self.has_positions = bool(rows) and rows[0].position is not None
         self._columns: dict[Atom, Column] = {}
         self._local: dict[Node, bool] = {}
+        self._best_keys: dict[Attention, list[NDArray[np.intp]] | None] = {}
+        self._iterations: dict[Loop, list[list[Column]] | None] = {}
 
     def has_form(self, form: Affine) -> bool:
         """Whether a form is a function of the row."""
@@ -128,9 +142,68 @@ class FunctionTables:
             case Unit() | Named():
                 return all(map(self.has_form, node.forms))
             case Attention() if self.has_positions and not node.weighting.is_unique_hard:
-                uniform = node.mask is Mask.CAUSAL and node.bias is None and not any(form.terms for form in node.key)
-                return (uniform or node in self.best_keys) and all(map(self.is_positional, node.value))
+                return all(map(self.is_positional, node.value)) and (is_uniform_causal(node) or bool(self.best_keys(node)))
+            case Loop():
+                return self.iterations(node) is not None
         return False
+
+    def iterations(self, node: Loop) -> list[list[Column]] | None:
+        """What a loop carries at the start of each iteration and at the end, if the body is a function of the row."""
+        if node not in self._iterations:
+            self._iterations[node] = self._find_iterations(node)
+        return self._iterations[node]
+
+    def _find_iterations(self, node: Loop) -> list[list[Column]] | None:
+        if isinstance(node.iterations, Feature) and self.length is None:
+            return None
+        times = node.count_iterations(self.length)
+        if not times <= MAX_ITERATIONS or not all(map(self.has_form, node.initial)):
+            return None
+        carried = [list(map(self.column, node.initial))]
+        for _ in range(times):
+            inner = FunctionTables(self.rows, self.length)
+            inner._local = {known: True for known, holds in self._local.items() if holds} | {node.carried: True}
+            inner._best_keys = {head: keys for head, keys in self._best_keys.items() if keys is not None}
+            inner._columns = self._columns | {(node.carried, k): column for k, column in enumerate(carried[-1])}
+            if not all(map(inner.has, topological_order(node.body, inputs_outside_loops, inner._local))):
+                return None
+            carried.append(list(map(inner.column, node.body)))
+        return carried
+
+    def scores(self, node: Attention, terms: Iterable[tuple[Affine, Affine]]) -> tuple[NDArray[Any], int] | None:
+        """The scores of all queries and keys, times a common denominator; None if positions do not decide them.
+
+        The visible keys must not depend on the length.
+        """
+        fixed = self.length is not None or node.mask.is_causal
+        if not fixed or not self.rows or node.bias is not None or len(self._first_rows[0]) > MAX_POSITIONS:
+            return None
+        columns = []
+        for query, key in terms:
+            queries = self.by_position(query)
+            keys = None if queries is None else self.by_position(key)
+            if queries is None or keys is None:
+                return None
+            columns.append((queries, keys))
+        over = lcm(*(query.denominator * key.denominator for query, key in columns))
+        factors = [over // (query.denominator * key.denominator) for query, key in columns]
+        largest = sum(factor * q.size * k.size for factor, (q, k) in zip(factors, columns, strict=True))
+        kind: Any = object if largest >= MAX_INTEGER else np.int64
+        positions = len(self._first_rows[0])
+        total = np.zeros((positions, positions), dtype=kind)
+        for factor, (query, key) in zip(factors, columns, strict=True):
+            total += np.outer(query.numerators.astype(kind) * factor, key.numerators.astype(kind))
+        return total, over
+
+    def best_keys(self, node: Attention) -> list[NDArray[np.intp]] | None:
+        """The visible keys with the best score at each position, if the positions decide the scores."""
+        if node not in self._best_keys:
+            terms = [(query, key) for query, key in zip(node.query, node.key, strict=True) if key.terms]
+            found = self.scores(node, terms)
+            self._best_keys[node] = None if found is None else [
+                seen[row == row.max()] if len(row) else seen for seen, row in visible_scores(node.mask, found[0])
+            ]
+        return self._best_keys[node]
 
     def is_positional(self, form: Affine) -> bool:
         """Whether the position alone decides a form."""
@@ -138,9 +211,10 @@ class FunctionTables:
 
     @cached_property
     def _first_rows(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The first row of each position, and the position of each row."""
+        """The first row of each position, and the index of the position of each row."""
         positions = np.array([row.position or 0 for row in self.rows], dtype=np.intp)
-        return np.unique(positions, return_index=True)[1], positions
+        _, first, inverse = np.unique(positions, return_index=True, return_inverse=True)
+        return first, inverse.ravel()
 
     @cached_property
     def _tokens(self) -> tuple[list[str], NDArray[np.intp]]:
@@ -152,11 +226,13 @@ class FunctionTables:
         """The value at each position, if the position alone decides it."""
         if not self.has_positions or not self.has_form(form):
             return None
-        first, positions = self._first_rows
         column = self.column(form)
-        values = column.numerators[first]
-        same = bool((values[np.searchsorted(positions[first], positions)] == column.numerators).all())
-        return Column(values, column.denominator) if same else None
+        values = Column(column.numerators[self._first_rows[0]], column.denominator)
+        return values if bool((self._at_rows(values).numerators == column.numerators).all()) else None
+
+    def _at_rows(self, values: Column) -> Column:
+        """From a value at each position to a value in each row."""
+        return Column(values.numerators[self._first_rows[1]], values.denominator)
 
     def column(self, form: Affine) -> Column:
         """The value of a form in each row."""
@@ -176,9 +252,8 @@ class FunctionTables:
                 values = Column.of([node.table.get(name, {}).get(k, ZERO) for name in names])
                 return Column(values.numerators[places], values.denominator)
             case Position():
-                first, positions = self._first_rows
-                values = Column.of([node.feature.at(int(i), self.length) for i in positions[first]])
-                return Column(values.numerators[np.searchsorted(positions[first], positions)], values.denominator)
+                places = [self.rows[k].position or 0 for k in self._first_rows[0]]
+                return self._at_rows(Column.of([node.feature.at(i, self.length) for i in places]))
             case Unit():
                 column = self.column(node.forms[k])
                 if node.activation == "relu":
@@ -187,19 +262,22 @@ class FunctionTables:
             case Named():
                 return self.column(node.forms[k])
             case Attention():
-                values = self.by_position(node.value[k]) or Column.of([])
-                first, positions = self._first_rows
-                chosen = self.best_keys.get(node) or [np.arange(i + 1) for i in range(len(first))]
-                means = Column.of(
-                    [
-                        Fraction(int(values.numerators[keys].sum()), values.denominator * len(keys))
-                        if len(keys)
-                        else ZERO
-                        for keys in chosen
-                    ]
-                )
-                return Column(means.numerators[np.searchsorted(positions[first], positions)], means.denominator)
+                return self._at_rows(self.means(node, self.by_position(node.value[k]) or Column.of([])))
+            case Loop():
+                return (self.iterations(node) or [])[-1][k]
         raise TypeError(f"{node!r} is not a function of token and position")
+
+    def means(self, node: Attention, values: Column) -> Column:
+        """The mean of the values at the best keys of each position; 0 without keys."""
+        if is_uniform_causal(node):
+            large = values.size * len(values.numerators) >= MAX_INTEGER
+            sums = np.cumsum(values.numerators.astype(object if large else np.int64)).tolist()
+            counts = range(1, len(sums) + 1)
+        else:
+            chosen = self.best_keys(node) or []
+            sums, counts = [int(values.numerators[keys].sum()) for keys in chosen], map(len, chosen)
+        over = values.denominator
+        return Column.of([Fraction(x, over * c) if c else ZERO for x, c in zip(sums, counts, strict=True)])
 
     def distinct(self, forms: Iterable[Affine]) -> set[tuple[Fraction, ...]]:
         """The combinations of values that some forms have in one row."""

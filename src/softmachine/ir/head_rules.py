@@ -10,22 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from softmachine.ir.analysis import Analysis, HeadFact
 from softmachine.ir.facts import ONE, ZERO, Fact, Step, join_steps
-from softmachine.ir.function_tables import MAX_INTEGER, Row
+from softmachine.ir.function_tables import Row, visible_scores
 from softmachine.ir.primitives import Attention, Named, Norm, Position, ScoreDecay, Token, Unit
 from softmachine.ir.signal import Affine, Atom, format_form
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature, Monomial
 
-MAX_POSITIONS = 1500
-"""Maximal number of positions of which all scores are computed."""
 MAX_PAIRS = 40_000
 """Maximal number of pairs of a query and a key that are compared."""
 Term = tuple[Affine, Affine]
@@ -359,51 +353,17 @@ def positions(scores: Scores) -> HeadFact | None:
 
     The visible keys must not depend on the length: under a causal mask, or with a fixed number of positions.
     """
-    table = _score_table(scores, [key for _, key in scores.terms])
-    if table is None:
+    tables, node = scores.analysis.by_place, scores.node
+    table, winners = tables.scores(node, scores.terms), tables.best_keys(node)
+    if table is None or winners is None:
         return None
     least: Any = None
-    winners = []
-    for seen, row in _visible(scores, table[0]):
-        best = row.max(initial=row[0]) if len(row) else 0
-        winners.append(seen[row == best])
-        below = row[row < best]
-        least = min(filter(None, (least, best - below.max() if len(below) else None)), default=None)
-    scores.analysis.best_keys[scores.node] = winners
+    for _, row in visible_scores(node.mask, table[0]):
+        below = row[row < row.max()] if len(row) else row
+        least = min(filter(None, (least, row.max() - below.max() if len(below) else None)), default=None)
     unique = all(len(keys) <= 1 for keys in winners)
     gap = ONE if least is None else Fraction(int(least), table[1])
     return HeadFact("positions", gap, unique or _ties_hold_equal_values(scores), ScoreDecay.FLAT, unique)
-
-
-def _visible(scores: Scores, table: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
-    """The visible keys of each query, and their scores."""
-    keys = np.arange(len(table))
-    for i, row in enumerate(table):
-        seen = keys[[scores.node.mask.is_visible(j, i) for j in range(len(table))]]
-        yield seen, row[seen]
-
-
-def _score_table(scores: Scores, keys: Sequence[Affine]) -> tuple[NDArray[Any], int] | None:
-    """The scores of all positions with these keys, times a common denominator; None if positions do not decide them."""
-    analysis, tables = scores.analysis, scores.analysis.by_place
-    fixed = analysis.program.position_count is not None or scores.node.mask.is_causal
-    if not fixed or not tables.rows or analysis.positions > MAX_POSITIONS or scores.node.bias is not None:
-        return None
-    columns = []
-    for (query, _), key in zip(scores.terms, keys, strict=True):
-        pair = tables.by_position(query), tables.by_position(key)
-        if pair[0] is None or pair[1] is None:
-            return None
-        columns.append((pair[0], pair[1]))
-    over = lcm(*(query.denominator * key.denominator for query, key in columns))
-    factors = [over // (query.denominator * key.denominator) for query, key in columns]
-    largest = sum(factor * q.size * k.size for factor, (q, k) in zip(factors, columns, strict=True))
-    kind: Any = object if largest >= MAX_INTEGER else np.int64
-    sizes = range(scores.analysis.positions)
-    total = np.zeros((len(sizes), len(sizes)), dtype=kind)
-    for factor, (query, key) in zip(factors, columns, strict=True):
-        total += np.outer(query.numerators.astype(kind) * factor, key.numerators.astype(kind))
-    return total, over
 
 
 def positions_and_bit(scores: Scores) -> HeadFact | None:
@@ -424,13 +384,13 @@ def positions_and_bit(scores: Scores) -> HeadFact | None:
     if any(set(analysis.absorb(value, None).terms) - {bit} for value in node.value):
         return None
     keys = [Affine({a: f for a, f in key.terms.items() if a != bit}, key.constant) for _, key in scores.terms]
-    table = _score_table(scores, keys)
+    table = tables.scores(node, [(query, key) for (query, _), key in zip(scores.terms, keys, strict=True)])
     if table is None:
         return None
     values, over = table
     queries = [column.fractions() for query, _ in scores.terms if (column := tables.by_position(query)) is not None]
     least: Fraction | None = None
-    for i, (_, seen) in enumerate(_visible(scores, values)):
+    for i, (_, seen) in enumerate(visible_scores(node.mask, values)):
         if not len(seen):
             continue
         slopes = (query[i] * key.terms.get(bit, ZERO) for query, (_, key) in zip(queries, scores.terms, strict=True))

@@ -24,6 +24,8 @@ from softmachine.ir.signal import Affine, Atom
 
 MAX_BOXES = 100_000
 """Maximal number of boxes."""
+MAX_NUMBERS = 4_000_000
+"""Maximal number of values of units in all boxes."""
 MAX_UNSORTED = 500
 """Maximal number of choices of which equal ones are kept."""
 ROUND_UP = 1 + 2.0**-40
@@ -91,7 +93,7 @@ class PiecewiseForm:
         boxes = np.flatnonzero(self.on_line).tolist()
         slopes = self.slopes_of_boxes()
         if not any(slopes):
-            return Fact.of(Fraction(value) / over for value in set(values))
+            return Fact.of_quotients(values, over)
         step = None
         if self.line is not None and self.line.step is not None:
             # On a box the form is constant + slope · line; a corner without a box is a point.
@@ -210,7 +212,7 @@ def _finite_choices(
     pending = [set(guard.variables) & set(finite) for guard in guards]
     for atom, own, row in zip(finite, values, factors, strict=True):
         choices = np.outer(np.array(own, dtype=kind) * more, np.array(row, dtype=kind))
-        if len(rows) * len(choices) > MAX_BOXES:
+        if len(rows) * len(choices) > MAX_BOXES or rows.size * len(choices) > MAX_NUMBERS:
             raise TooManyBoxesError
         rows = (rows[:, None, :] + choices[None, :, :]).reshape(-1, rows.shape[1])
         for k, guard in enumerate(guards):

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from softmachine.ir.ranges import BIT, INTEGERS, OVER_POSITIONS, ValueRange, exact, relu_range, union
-from softmachine.ir.signal import Affine, Node, Signal, node_signal
+from softmachine.ir.signal import Affine, Node, Signal, node_signal, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting
@@ -122,6 +122,15 @@ class Loop(Node):
 def inputs_outside_loops(node: Node) -> Iterable[Affine]:
     """Return the forms that a node reads before its body runs: for a loop, only the initial values."""
     return node.initial if isinstance(node, Loop) else node.inputs()
+
+
+def find_outside(loop: Loop) -> list[Node]:
+    """Return the nodes that the body of a loop reads and that do not depend on what it carries, inputs first."""
+    inside: set[Node] = {loop.carried}
+    for node in topological_order(loop.body):
+        if any(source in inside for form in node.inputs() for source, _ in form.terms):
+            inside.add(node)
+    return [node for node in topological_order(loop.body, inputs_outside_loops) if node not in inside]
 
 
 def token(
