@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Build, Build]] = {
         lambda: step("more", mean("mean", fetch_previous("previous", SIGN))),
         lambda: compare_with_zero("more", recovered(mean("mean", fetch_previous("previous", SIGN))), ">=", constant(1)),
     ),
-    "keys at different positions have different denominators: mean\n  recover": (largest, lambda: largest(recovered)),
+    "keys differ in their denominators: mean\n  recover": (largest, lambda: largest(recovered)),
     "compare integers or bits in place of the layer norm 'sign": (
         lambda: attend("best", query=constant(1), key=HASH, value=BIT_OF_A).with_range(BIT),
         lambda: attend("best", query=constant(1), key=BIT_OF_A, value=BIT_OF_A, single_key=True),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import shlex
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from softmachine.cli import new
 from softmachine.cli.new import TEMPLATES
 from tests.cli.conftest import Cli
-from tests.shell import environment, in_a_shell, installed
+from tests.shell import in_a_shell, installed
 
 FILES = ["pyproject.toml", "src/ends_in_ab/__init__.py", "tests/test_ends_in_ab.py"]
 
@@ -60,14 +61,15 @@ def test_the_package_runs_checks_certifies_and_shows(package: Path, path: list[P
 
 
 def test_the_package_passes_its_own_tests_and_has_no_lint(package: Path, path: list[Path]) -> None:
-    found = {"env": environment(package.parent, path), "cwd": package, "capture_output": True, "text": True}
-    tests = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], check=False, **found)
-    assert tests.returncode == 0, tests.stdout
-    pytest.importorskip("ruff")
-    for command in (["check", "--select", "E,F,W,I,D,UP,B,N"], ["format", "--check"]):
-        options = ["--isolated", "--config", "lint.pydocstyle.convention='google'", "--line-length", "120"]
-        done = subprocess.run([sys.executable, "-m", "ruff", *command, *options, "src"], check=False, **found)
-        assert done.returncode == 0, done.stdout
+    python = shlex.quote(sys.executable)
+    commands = [f"cd ends-in-ab && {python} -m pytest -q -p no:cacheprovider"]
+    if find_spec("ruff"):
+        options = "--isolated --line-length 120 ends-in-ab/src"
+        commands += [f"{python} -m ruff check --select E,F,W,I,UP,B,N {options}"]
+        commands += [f"{python} -m ruff format --check {options}"]
+    for command in commands:
+        done = in_a_shell(command, package.parent, path)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_another_folder_is_written_and_other_files_in_it_stay(cli: Cli, tmp_path: Path) -> None:

@@ -39,8 +39,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from softmachine.ir.advice import advise_comparison, advise_grid, advise_rounding
 from softmachine.ir.analysis import Analysis
-from softmachine.ir.head_rules import Scores, advise_comparison, advise_rounding
+from softmachine.ir.head_rules import Scores
 from softmachine.ir.piecewise import ROUND_UP
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, format_form, topological_order
@@ -344,7 +345,9 @@ class _ErrorAnalysis:
         if head.gap is None:
             raise ConstructionError(
                 f"no gap is derived for the scores of head {node.name!r}: {head.reason}",
-                hint=Scores.of(self.analysis, node).remedy,
+                hint=advise_grid(
+                    self.analysis, (form for term in Scores.of(self.analysis, node).terms for form in term)
+                ),
             )
         gap = min_gap(head.gap, self.analysis.length)
         doubt = self.score_error(node) if head.single_key else self.doubt_of_ties(node)

@@ -46,10 +46,10 @@ def command(
     folder: Annotated[Path | None, value_option("DIR", "Folder to write. Default: NAME.", "--output", "-o")] = None,
     output: Output,
 ) -> None:
-    """Write a package with a small theorem that runs, checks and certifies, to be replaced by your own.
+    """Write a package with a theorem that runs, checks and certifies.
 
-    The package has a reference interpreter, the proof as signals, codec, cost, entry point and tests. Existing files
-    are not overwritten.
+    It has a reference interpreter, the proof as signals, codec, cost, entry point and tests, all to be replaced by your
+    own. Existing files are not overwritten.
     """
     from softmachine.support.files import atomic_folder, make_folder, write_file
 

@@ -6,16 +6,16 @@ rule is a lemma; :func:`judge` tries them in order. All statements are about eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from softmachine.ir.analysis import Analysis, HeadFact
-from softmachine.ir.facts import ONE, ZERO, Fact, Step, join_steps
+from softmachine.ir.facts import ONE, ZERO, Step, join_steps
 from softmachine.ir.function_tables import Row, visible_scores
-from softmachine.ir.primitives import Attention, Named, Norm, Position, ScoreDecay, Token, Unit
+from softmachine.ir.primitives import Attention, Named, Position, ScoreDecay
 from softmachine.ir.signal import Affine, Atom, format_form
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature, Monomial
@@ -140,18 +140,11 @@ class Scores:
         for query, key in self.terms:
             if self.analysis.of(query).step is None:
                 return f"no step is known of the query {format_form(query)[:80]}"
-            if self.analysis.of(key).step is None:
-                return f"no step is known of the key {format_form(key)[:80]}"
             if self.analysis.of(key).difference_at_one_length is None:
-                return f"keys at different positions have different denominators: {format_form(key)[:80]}"
+                unknown = self.analysis.of(key).step is None
+                reason = "no step is known of the key" if unknown else "keys differ in their denominators:"
+                return f"{reason} {format_form(key)[:80]}"
         return "no step is known of the scores"
-
-    @property
-    def remedy(self) -> str:
-        """The gadget that gives the scores a grid."""
-        for form in (form for term in self.terms for form in term if self.analysis.of(form).step is None):
-            return describe_lost_step(self.analysis, form)
-        return "recover integers from shares of i+1 before they are compared (recover_integer), or round them"
 
     def keys_exceed(self, grid: Step, ramp: Step) -> bool:
         """Whether the grid is at least the step of a ramp times the number of visible keys, everywhere."""
@@ -172,48 +165,6 @@ class Scores:
         causal = sum(isinstance(head, Attention) and head.mask.is_causal for head in step.counts)
         others = len(step.counts) - causal
         return replace(step, next=step.next + causal, length=step.length + others, counts=frozenset())
-
-
-def describe_lost_step(analysis: Analysis, form: Affine) -> str:
-    """Where the step of a form is lost, and the gadget that helps."""
-    for node, k in form.terms:
-        if isinstance(node, Token) or analysis.facts[node, k].step is not None:
-            continue
-        match node:
-            case Position():
-                return f"use a feature with a denominator, such as i or 1/(i+1), in place of {node.name!r}"
-            case Attention() if analysis.of(node.value[k]).step is not None:
-                return f"recover the integers that head {node.name!r} reads as shares of i+1 (recover_integer)"
-            case Attention():
-                return describe_lost_step(analysis, node.value[k])
-            case Norm():
-                return f"compare integers or bits in place of the layer norm {node.name!r}, which is on no grid"
-            case Named() | Unit(activation="relu"):
-                return describe_lost_step(analysis, node.forms[k])
-        return f"round {node.label(k)!r} (round_unit_bit, round_to_trit)"
-    return "round what the head reads (round_unit_bit, round_to_trit)"
-
-
-def advise_rounding(analysis: Analysis, forms: Iterable[Affine], errors: Mapping[Atom, float]) -> str:
-    """The gadgets that make exact what forms read with errors."""
-    found = dict.fromkeys(atom for form in forms for atom in form.terms if errors.get(atom))
-    return "; ".join(_describe_rounding(node.label(k), analysis.facts[node, k]) for node, k in found)
-
-
-def _describe_rounding(name: str, fact: Fact) -> str:
-    if fact.values is not None and set(fact.values) <= {-ONE, ZERO, ONE}:
-        return f"round {name!r} with {'round_unit_bit' if fact.is_bit else 'round_to_trit'}"
-    if fact.step is not None and fact.step.is_constant:
-        return f"round {name!r} with round_to_integer"
-    return f"recover the integer of which {name!r} is a share (recover_integer)"
-
-
-def advise_comparison(fact: Fact) -> str:
-    """The gadget that compares a number with an error with 0; if it is only rounded, it stays at the threshold."""
-    if fact.step is None or not fact.step.is_constant or not fact.step.factor:
-        return "recover the integer of which it is a share (recover_integer), and compare that with compare_with_zero"
-    number = "it" if fact.step.factor == 1 else f"{1 / fact.step.factor} times it"
-    return f"compare {number} with compare_with_zero, which rounds, in place of the step"
 
 
 def expand_reciprocals(analysis: Analysis, form: Affine) -> Affine:
