@@ -220,10 +220,10 @@ def analyse(
     """
     inputs = Domain.all_sequences(transformer.vocabulary) if domain is None else domain
     lifted = lift(transformer, margin=program.margin, position_count=program.position_count)
-    if program.reuse_coordinates:
-        lifted = remove_clearing(lifted, inputs, length, heads)
     analysis = Analysis(lifted, inputs, length, heads)
-    analysis.follow(lifted.logits.forms)
+    if program.reuse_coordinates:
+        remove_clearing(analysis)
+    analysis.follow(analysis.program.logits.forms)
     return analysis
 
 

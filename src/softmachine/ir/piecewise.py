@@ -72,7 +72,7 @@ class PiecewiseForm:
     def values(self) -> Numbers:
         """The value of the form at each corner, times ``scale`` and the common denominator of the weights."""
         growth = (1 + sum(map(abs, self.weights))) * self.weight_scale
-        large = max(map(abs, self.points.ravel().tolist()), default=0) * growth >= 2**62
+        large = int(np.abs(self.points).max(initial=0)) * growth >= 2**62
         rest, *pre = np.moveaxis(self.points.astype(object) if large else self.points, 1, 0)
         total = rest * self.weight_scale
         for weight, column in zip(self.weights, pre, strict=True):
