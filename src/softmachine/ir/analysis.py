@@ -16,14 +16,24 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, product
 from math import ceil, floor
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
-from softmachine.ir.function_tables import FunctionTables, placed_rows, token_rows
-from softmachine.ir.piecewise import MAX_BOXES, Guard, PiecewiseForm, TooManyBoxesError, enumerate_boxes
+from softmachine.ir.function_tables import (
+    Column,
+    FunctionTables,
+    Row,
+    Table,
+    placed_rows,
+    stack_columns,
+    token_rows,
+)
+from softmachine.ir.guards import Bounds, find_guards
+from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm, TooManyBoxesError, enumerate_boxes
 from softmachine.ir.primitives import (
     Attention,
     Loop,
@@ -41,6 +51,7 @@ from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
 
+NOTHING = Affine({})
 Key = tuple[frozenset[tuple[Atom, Fraction]], Fraction]
 MAX_LOOP_PASSES = 4
 """Passes through the body of a loop before the facts of what it carries are widened."""
@@ -56,6 +67,7 @@ class HeadFact:
         single_key: Whether keys that tie for the best score hold equal values.
         decay: How the other scores decay.
         unique: Whether only one key has the best score.
+        index: Of a lookup, a form with the sign of the position that it asks for.
         assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
         reason: Why nothing is known.
     """
@@ -65,6 +77,7 @@ class HeadFact:
     single_key: bool = False
     decay: ScoreDecay = ScoreDecay.FLAT
     unique: bool = False
+    index: Affine | None = None
     assumptions: tuple[str, ...] = ()
     reason: str = ""
 
@@ -94,6 +107,9 @@ class Analysis:
         self.by_token = FunctionTables(token_rows(self.domain), fixed)
         self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
         self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed, self.best_keys)
+        self.at_start = FunctionTables([Row(0, token) for token in sorted(self.domain.first)], fixed)
+        self.bounds: tuple[dict[Node, list[Bounds | None]], ...] = ({}, {})
+        """Bounds in each row of the tables by token and by place."""
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
@@ -239,31 +255,26 @@ class Analysis:
             return None
         line, other = split
         weights = [form.terms[atom] for atom in units]
+        guards = find_guards(self, list(finite), tables)
+        columns = [*map(tables.column, parts), *(guard.offset or tables.column(NOTHING) for guard in guards)]
         try:
-            signatures = self.place_values(parts, placed, forms) if placed else tables.distinct(parts)
-            return enumerate_boxes(forms, weights, signatures, finite, self.guards(finite), line, other)
+            table = self.place_values(columns, placed, forms) if placed else stack_columns(columns)
+            return enumerate_boxes(forms, weights, table, finite, guards, line, other)
         except TooManyBoxesError:
             return None
 
-    def place_values(
-        self, parts: Sequence[Affine], placed: Sequence[Atom], forms: Sequence[Affine]
-    ) -> set[tuple[Fraction, ...]]:
-        """The values of forms in each row of a position and a token, for all values of some atoms at the position."""
-        columns = [self.by_place.column(part).fractions() for part in parts]
-        found = set()
-        for row, base in zip(self.by_place.rows, zip(*columns, strict=True), strict=True):
+    def place_values(self, columns: Sequence[Column], placed: Sequence[Atom], forms: Sequence[Affine]) -> Table:
+        """The rows of columns for a position and a token, for all values of some atoms at the position."""
+        factors = [[form.terms.get(atom, ZERO) for atom in placed] for form in forms]
+        factors += [[ZERO] * len(placed)] * (len(columns) - len(forms))
+        found: set[tuple[Fraction, ...]] = set()
+        for row, base in zip(self.by_place.rows, zip(*(c.fractions() for c in columns), strict=True), strict=True):
             for choice in product(*(self.placed_values[atom][row.position or 0] for atom in placed)):
-                added = zip(placed, choice, strict=True)
-                terms = [(atom, value) for atom, value in added if value]
-                found.add(
-                    tuple(
-                        x + sum((form.terms.get(atom, ZERO) * value for atom, value in terms), ZERO)
-                        for x, form in zip(base, forms, strict=True)
-                    )
-                )
+                moved = (x + sum(map(mul, own, choice), ZERO) for x, own in zip(base, factors, strict=True))
+                found.add(tuple(moved))
                 if len(found) > MAX_BOXES:
                     raise TooManyBoxesError
-        return found
+        return stack_columns([Column.of(values) for values in zip(*found, strict=True)])
 
     def is_tabulated(self, atom: Atom) -> bool:
         """Whether an atom has few values, which position and token decide."""
@@ -307,40 +318,6 @@ class Analysis:
             if multiple and all(form.terms.get(a) == multiple * f for a, f in own_terms):
                 form = form + node.forms[0] * -multiple + Affine({(node, 0): multiple})
         return form
-
-    def guards(self, finite: Iterable[Atom]) -> list[Guard]:
-        """Bounds of the sums of bits that one head retrieves or that are named as components of one vector."""
-        groups: defaultdict[object, list[Atom]] = defaultdict(list)
-        for atom in finite:
-            node, _ = atom
-            if self.facts[atom].is_bit and isinstance(node, Attention | Named):
-                vector = node.name.rpartition("[")[0]
-                if isinstance(node, Attention) or vector:
-                    groups[node if isinstance(node, Attention) else vector].append(atom)
-        found = []
-        for group, atoms in groups.items():
-            if len(atoms) > 1:
-                fact = self.of_retrieved_sum(group, atoms) if isinstance(group, Attention) else self.of_named_sum(atoms)
-                if fact.high < len(atoms) or fact.low > 0:
-                    found.append(Guard(frozenset(atoms), fact.low, fact.high))
-        return found
-
-    def of_retrieved_sum(self, head: Attention, atoms: Sequence[Atom]) -> Fact:
-        """What is known of a sum of components that a head retrieves: as of the sum of its values."""
-        fact = self.of(Affine.sum(head.value[k] for _, k in atoms))
-        return fact.join(Fact.of([ZERO])) if head.mask in (Mask.PAST, Mask.FUTURE) else fact
-
-    def of_named_sum(self, atoms: Sequence[Atom]) -> Fact:
-        """What is known of a sum of named numbers, from what they are sums of."""
-        form = Affine.sum(node.forms[k] for node, k in atoms if isinstance(node, Named))
-        key = (frozenset(form.terms.items()), form.constant)
-        if key not in self._forms:
-            base = self._forms[key] = self.sum(form)
-            first = min((node for node, _ in atoms if isinstance(node, Named)), key=self.order.__getitem__)
-            pieces = self.pieces(form, first)
-            if pieces is not None and len(pieces.points) and not pieces.other.terms:
-                self._forms[key] = pieces.fact().narrow(base)
-        return self._forms[key]
 
     # Heads.
 
@@ -433,12 +410,12 @@ class Analysis:
         visited, order = set(self._visited), dict(self.order)
         forms, pieces, facts = dict(self._forms), dict(self._pieces), dict(self.facts)
         named = {atom: list(nodes) for atom, nodes in self._named.items()}
-        heads = dict(self.heads)
+        heads, bounds = dict(self.heads), tuple(map(dict, self.bounds))
         for turn in count():
             self._visited, self.order = set(visited), dict(order)
             self._forms, self._pieces, self.facts = dict(forms), dict(pieces), dict(facts)
             self._named = defaultdict(list, {atom: list(nodes) for atom, nodes in named.items()})
-            self.heads = dict(heads)
+            self.heads, self.bounds = dict(heads), tuple(map(dict, bounds))
             self._visited.add(node.carried)
             self.order[node.carried] = len(self.order)
             self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE, ZERO
-from softmachine.ir.primitives import Loop, Named, Norm, Unit
+from softmachine.ir.primitives import Loop, Named, Unit
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 
 
@@ -37,9 +37,8 @@ class _Removal:
         for node in nodes:
             new = self.nodes[node] = node.with_forms(self.forms)
             self.analysis.visit(new)
-            if isinstance(new, Unit) and not isinstance(new, Norm) and new.activation == "relu":
-                if self.analysis.of(new.forms[0]).low >= ZERO:
-                    self.linear[new, 0] = expand(new.forms[0])
+            if isinstance(new, Unit) and new.activation == "relu" and self.analysis.of(new.forms[0]).low >= ZERO:
+                self.linear[new, 0] = expand(new.forms[0])
         program = self.analysis.program
         logits = replace(program.logits, forms=self.forms(program.logits.forms))
         self.analysis.program = replace(program, logits=logits)

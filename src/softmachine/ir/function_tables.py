@@ -67,6 +67,28 @@ def sum_columns(parts: Sequence[tuple[Fraction, Column]], constant: Fraction, he
     return Column(total, over)
 
 
+Table = tuple[NDArray[Any], int]
+"""Rows of integers, and a common denominator."""
+
+
+def stack_columns(columns: Sequence[Column]) -> Table:
+    """The distinct rows of some columns."""
+    over = lcm(*(column.denominator for column in columns))
+    large = any(column.size * (over // column.denominator) >= MAX_INTEGER for column in columns)
+    kind: Any = object if large else np.int64
+    scaled = [column.numerators.astype(kind) * (over // column.denominator) for column in columns]
+    rows = np.stack(scaled, axis=1)
+    return (np.array(sorted(set(map(tuple, rows.tolist()))), dtype=object) if large else distinct_rows(rows)), over
+
+
+def distinct_rows(rows: NDArray[Any]) -> NDArray[Any]:
+    """The distinct rows of a matrix of machine integers: by a linear hash, unless two rows collide."""
+    hashes = rows @ np.random.default_rng(0).integers(1, 2**62, rows.shape[1])
+    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    kept = rows[first]
+    return kept if bool((kept[place.ravel()] == rows).all()) else np.unique(rows, axis=0)
+
+
 @dataclass(frozen=True)
 class Row:
     """A position and a token that can stand there; without a position, any position that the token can have."""
@@ -195,6 +217,5 @@ class FunctionTables:
 
     def distinct(self, forms: Iterable[Affine]) -> set[tuple[Fraction, ...]]:
         """The combinations of values that some forms have in one row."""
-        columns = [self.column(form) for form in forms]
-        rows = set(zip(*(column.numerators.tolist() for column in columns), strict=True))
-        return {tuple(Fraction(x, column.denominator) for x, column in zip(row, columns, strict=True)) for row in rows}
+        rows, over = stack_columns([self.column(form) for form in forms])
+        return {tuple(Fraction(x, over) for x in row) for row in rows.tolist()}

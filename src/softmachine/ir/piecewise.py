@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.ir.facts import ZERO, Fact, Step, common_step, join_steps
+from softmachine.ir.function_tables import MAX_INTEGER, Column, Table, distinct_rows
 from softmachine.ir.signal import Affine, Atom
 
 MAX_BOXES = 100_000
@@ -33,11 +34,15 @@ Numbers = NDArray[Any]
 
 @dataclass(frozen=True)
 class Guard:
-    """A bound of a sum of finite variables: low ≤ Σ variables ≤ high."""
+    """A bound of a sum of finite variables: low ≤ Σ variables + offset ≤ high.
+
+    The offset, if there is one, is a number in each row of the table that is enumerated.
+    """
 
     variables: frozenset[Atom]
     low: Fraction
     high: Fraction
+    offset: Column | None = None
 
 
 class TooManyBoxesError(Exception):
@@ -122,7 +127,7 @@ class PiecewiseForm:
     def bound_error(self, errors: Mapping[Atom, float], tolerance: float = 1.0) -> float:
         """How far the form is from its value without errors, given bounds of the errors of all variables.
 
-        With a ``tolerance`` below 1, a unit keeps its sign only if its error is at most this part of its distance from 0.
+        With a ``tolerance`` below 1, a unit keeps its sign only if its error is at most this part of its distance to 0.
         """
         variables = [atom for atom in dict.fromkeys(a for f in self.forms for a in f.terms) if errors.get(atom)]
         beside = sum(abs(float(factor)) * errors.get(atom, 0.0) for atom, factor in self.other.terms.items())
@@ -151,7 +156,7 @@ class PiecewiseForm:
 def enumerate_boxes(
     forms: Sequence[Affine],
     weights: Sequence[Fraction],
-    tables: set[tuple[Fraction, ...]],
+    table: Table,
     finite: Mapping[Atom, tuple[Fraction, ...]],
     guards: Sequence[Guard],
     line: tuple[Fact, Sequence[Fraction]] | None,
@@ -162,7 +167,7 @@ def enumerate_boxes(
     Args:
         forms: The rest, and the pre-activations.
         weights: The weights of the units.
-        tables: The values of what the token and the position decide of each form; constants are not included.
+        table: What the token and the position decide of each form, without constants, and the offset of each guard.
         finite: The finite variables, with their values.
         guards: What is known of sums of them.
         line: What is known of the line, and the multiple of it in each form.
@@ -171,7 +176,7 @@ def enumerate_boxes(
     Raises:
         TooManyBoxesError: If there are too many.
     """
-    scale, rows = _finite_choices(forms, tables, finite, guards)
+    scale, rows = _finite_choices(forms, table, finite, guards)
     slopes = tuple(line[1]) if line else (ZERO,) * len(forms)
     points, on_line, places = rows, np.zeros(len(rows), dtype=bool), [ZERO] * len(rows)
     if line is not None:
@@ -182,46 +187,46 @@ def enumerate_boxes(
 
 
 def _finite_choices(
-    forms: Sequence[Affine],
-    tables: set[tuple[Fraction, ...]],
-    finite: Mapping[Atom, tuple[Fraction, ...]],
-    guards: Sequence[Guard],
+    forms: Sequence[Affine], table: Table, finite: Mapping[Atom, tuple[Fraction, ...]], guards: Sequence[Guard]
 ) -> tuple[int, Numbers]:
     """The values of the forms for each choice of the finite variables, times a common denominator."""
-    width = len(forms)
-    coefficients = [
-        [*(form.terms.get(atom, ZERO) for form in forms), *(Fraction(atom in guard.variables) for guard in guards)]
-        for atom in finite
-    ]
-    over = lcm(*(x.denominator for row in coefficients for x in row))
+    width, (rows, least) = len(forms), table
+    constants = [*(form.constant for form in forms), *[ZERO] * len(guards)]
+    factors = {
+        a: [*(f.terms.get(a, ZERO) for f in forms), *(Fraction(a in g.variables) for g in guards)] for a in finite
+    }
+    over = lcm(*(x.denominator for row in factors.values() for x in row))
     fine = lcm(*(value.denominator for values in finite.values() for value in values))
-    constants = [form.constant for form in forms]
-    table = [[*map(sum, zip(constants, row, strict=True)), *[ZERO] * len(guards)] for row in tables]
     bounds = (bound for guard in guards for bound in (guard.low, guard.high))
-    scale = lcm(over * fine, *(x.denominator for row in table for x in row), *(bound.denominator for bound in bounds))
-    start = [[x.numerator * (scale // x.denominator) for x in row] for row in table]
-    factors = [[x.numerator * (over // x.denominator) for x in row] for row in coefficients]
-    values = [[x.numerator * (fine // x.denominator) for x in found] for found in finite.values()]
-    more = scale // (over * fine)
-    growth = (max(map(abs, own)) * max(map(abs, row), default=0) for own, row in zip(values, factors, strict=True))
-    large = sum(growth) * more + max((abs(x) for row in start for x in row), default=0) >= 2**61
+    scale = lcm(over * fine, least, *(x.denominator for x in (*constants, *bounds)))
+    choices = {
+        atom: [
+            [int(value * fine) * (scale // (over * fine)) * int(x * over) for x in factors[atom]] for value in values
+        ]
+        for atom, values in finite.items()
+    }
+    start = [int(x * scale) for x in constants]
+    size = int(np.abs(rows).max(initial=0)) * (scale // least) + max(map(abs, start))
+    large = size + sum(max(abs(x) for row in own for x in row) for own in choices.values()) >= MAX_INTEGER
     kind: Any = object if large else np.int64
-    rows = np.array(start, dtype=kind).reshape(len(start), -1)
-    pending = [set(guard.variables) & set(finite) for guard in guards]
-    for atom, own, row in zip(finite, values, factors, strict=True):
-        choices = np.outer(np.array(own, dtype=kind) * more, np.array(row, dtype=kind))
-        if len(rows) * len(choices) > MAX_BOXES:
+    rows = rows.astype(kind) * (scale // least) + np.array(start, dtype=kind)
+    left = [[atom for atom in finite if atom in guard.variables] for guard in guards]
+    for atom, own in choices.items():
+        if len(rows) * len(own) > MAX_BOXES:
             raise TooManyBoxesError
-        rows = (rows[:, None, :] + choices[None, :, :]).reshape(-1, rows.shape[1])
-        for k, guard in enumerate(guards):
-            pending[k].discard(atom)
-            left = [finite[other] for other in pending[k]]
-            most_left, least_left = sum((max(v) for v in left), ZERO), sum((min(v) for v in left), ZERO)
-            total = rows[:, width + k]
-            fits = total <= int((guard.high - least_left) * scale)
-            rows = rows[fits & (total >= int((guard.low - most_left) * scale))]
+        rows = (rows[:, None, :] + np.array(own, dtype=kind)[None, :, :]).reshape(-1, rows.shape[1])
+        for column, guard, variables in zip(range(width, rows.shape[1]), guards, left, strict=True):
+            if atom in variables:
+                variables.remove(atom)
+                most = sum((max(finite[a]) for a in variables), ZERO)
+                fewest = sum((min(finite[a]) for a in variables), ZERO)
+                total = rows[:, column]
+                high, low = floor((guard.high - fewest) * scale), ceil((guard.low - most) * scale)
+                rows = rows[(total <= high) & (total >= low)]
+                if not variables:
+                    rows[:, column] = 0
         if not large and len(rows) > MAX_UNSORTED:
-            rows = _distinct_rows(rows)
+            rows = distinct_rows(rows)
     return scale, rows[:, :width]
 
 
@@ -250,14 +255,6 @@ def _cut_reciprocals(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fra
     large = max((abs(x) for point in scaled for x in point), default=0) >= 2**61
     kind: Any = object if large else np.int64
     return over, np.array(scaled, dtype=kind).reshape(len(scaled), len(slopes)), np.array(on_line, dtype=bool), places
-
-
-def _distinct_rows(rows: Numbers) -> Numbers:
-    """The different rows of a matrix of integers: by a linear hash, unless two rows collide."""
-    hashes = rows @ np.random.default_rng(0).integers(1, 2**62, rows.shape[1])
-    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-    kept = rows[first]
-    return kept if bool((kept[place.ravel()] == rows).all()) else np.unique(rows, axis=0)
 
 
 def _cut_line(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fraction]) -> Corners:
