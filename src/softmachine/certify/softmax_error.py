@@ -35,13 +35,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.head_rules import Scores
-from softmachine.ir.piecewise import ROUND_UP
+from softmachine.ir.piecewise import ROUND_UP, TooManyBoxesError
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.support.errors import ConstructionError
@@ -252,7 +253,8 @@ class _ErrorAnalysis:
         error = sum(abs(float(factor)) * self.errors[atom] for atom, factor in form.terms.items()) * ROUND_UP
         if error and any(isinstance(node, Unit) for node, _ in form.terms):
             pieces = self.analysis.piecewise(form)
-            error = error if pieces is None else min(error, pieces.bound_error(self.errors, self.tolerance))
+            with suppress(TooManyBoxesError):
+                error = error if pieces is None else min(error, pieces.bound_error(self.errors, self.tolerance))
         self.forms[id(form)] = (form, error)
         return error
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, product
@@ -33,7 +34,7 @@ from softmachine.ir.function_tables import (
     token_rows,
 )
 from softmachine.ir.guards import Bounds, find_guards
-from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm, TooManyBoxesError, enumerate_boxes
+from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm, TooManyBoxesError
 from softmachine.ir.primitives import (
     Attention,
     Loop,
@@ -203,11 +204,11 @@ class Analysis:
             base = self._forms[key] = self.sum(form)
             if self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
-                if pieces is not None and len(pieces.points):
-                    found = pieces.fact()
-                    if pieces.other.terms:
-                        found = sum_facts([(ONE, found), (ONE, self.sum(pieces.other))], ZERO)
-                    self._forms[key] = found.narrow(base)
+                with suppress(TooManyBoxesError):
+                    found = None if pieces is None else pieces.fact()
+                    if pieces is not None and found is not None:
+                        parts = [(ONE, found), (ONE, self.sum(pieces.other))]
+                        self._forms[key] = (sum_facts(parts, ZERO) if pieces.other.terms else found).narrow(base)
         return self._forms[key]
 
     def is_worth_enumerating(self, form: Affine, base: Fact) -> bool:
@@ -253,15 +254,15 @@ class Analysis:
         split = self.find_line(forms, [a for a in infinite if a not in self.placed_values])
         if split is None:
             return None
-        line, other = split
+        line, slopes, other = split
         weights = [form.terms[atom] for atom in units]
         guards = find_guards(self, list(finite), tables)
         columns = [*map(tables.column, parts), *(guard.offset or tables.column(NOTHING) for guard in guards)]
         try:
             table = self.place_values(columns, placed, forms) if placed else stack_columns(columns)
-            return enumerate_boxes(forms, weights, table, finite, guards, line, other)
         except TooManyBoxesError:
             return None
+        return PiecewiseForm(forms, weights, table, finite, guards, line, slopes, other)
 
     def place_values(self, columns: Sequence[Column], placed: Sequence[Atom], forms: Sequence[Affine]) -> Table:
         """The rows of columns for a position and a token, for all values of some atoms at the position."""
@@ -282,8 +283,8 @@ class Analysis:
 
     def find_line(
         self, forms: Sequence[Affine], infinite: Sequence[Atom]
-    ) -> tuple[tuple[Fact, list[Fraction]] | None, Affine] | None:
-        """The form of which the infinite part of every pre-activation is a multiple, and these multiples.
+    ) -> tuple[Fact | None, list[Fraction], Affine] | None:
+        """What is known of the form of which the infinite part of every pre-activation is a multiple; these multiples.
 
         Also the infinite part of the rest, if that is no multiple. None if there is no such form.
         """
@@ -291,7 +292,7 @@ class Analysis:
         rest, *parts = ({a: factor for a, factor in form.terms.items() if a in chosen} for form in forms)
         lead = next((part for part in parts if part), None)
         if lead is None:
-            return None, Affine(rest)
+            return None, [ZERO] * len(forms), Affine(rest)
         first = next(iter(lead))
         unit = {atom: factor / lead[first] for atom, factor in lead.items()}
         multiples = []
@@ -305,7 +306,7 @@ class Analysis:
                 return None
         other = Affine({} if multiples[0] or not rest else rest)
         line = self.sum(Affine(unit)) if len(unit) > 1 else self.facts[first]
-        return None if line.size == INFINITY else ((line, multiples), other)
+        return None if line.size == INFINITY else (line, multiples, other)
 
     def absorb(self, form: Affine, own: Named | None) -> Affine:
         """Write a form over named numbers, where it contains all of one."""

@@ -77,12 +77,13 @@ def stack_columns(columns: Sequence[Column]) -> Table:
     large = any(column.size * (over // column.denominator) >= MAX_INTEGER for column in columns)
     kind: Any = object if large else np.int64
     scaled = [column.numerators.astype(kind) * (over // column.denominator) for column in columns]
-    rows = np.stack(scaled, axis=1)
-    return (np.array(sorted(set(map(tuple, rows.tolist()))), dtype=object) if large else distinct_rows(rows)), over
+    return distinct_rows(np.stack(scaled, axis=1)), over
 
 
 def distinct_rows(rows: NDArray[Any]) -> NDArray[Any]:
-    """The distinct rows of a matrix of machine integers: by a linear hash, unless two rows collide."""
+    """The distinct rows of a matrix of integers: by a linear hash, unless two rows collide."""
+    if rows.dtype == object:
+        return np.array(list(dict.fromkeys(map(tuple, rows.tolist()))), dtype=object).reshape(-1, rows.shape[1])
     hashes = rows @ np.random.default_rng(0).integers(1, 2**62, rows.shape[1])
     _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
     kept = rows[first]
