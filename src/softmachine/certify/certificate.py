@@ -17,8 +17,8 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from softmachine.certify.softmax_error import (
+    ErrorAnalysis,
     ErrorBudget,
-    bound_errors,
     min_gap,
     require_average_hard,
     scores_are_uniform,
@@ -178,7 +178,7 @@ def certify(program: Program, length: int, sharpness: int | None = None, domain:
     analysis = analyse(transformer, heads, program, length, domain)
     if program.margin is None:
         raise ConstructionError(f"{program.name!r} does not declare by how much its logits differ")
-    bound = partial(bound_errors, analysis, program.margin, spare_tolerance=program.spare_tolerance)
+    bound = ErrorAnalysis(analysis, program.margin, program.spare_tolerance).bound
     chosen = sharpness if sharpness is not None else _find_sharpness(bound, program.sharpness, length)
     found = bound(chosen)
     gaps = [head.gap for head in analysis.heads.values() if head.gap is not None]

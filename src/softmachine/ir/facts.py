@@ -34,7 +34,7 @@ def common_step(numbers: Iterable[Fraction]) -> Fraction:
     """The largest rational of which all numbers are integer multiples; 0 if all are 0."""
     nonzero = [number for number in numbers if number]
     over = lcm(*(number.denominator for number in nonzero))
-    return Fraction(gcd(*(int(number * over) for number in nonzero)), over)
+    return Fraction(gcd(*(number.numerator * (over // number.denominator) for number in nonzero)), over)
 
 
 @dataclass(frozen=True)

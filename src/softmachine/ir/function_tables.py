@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +41,7 @@ class Column:
         large = max(map(abs, numerators), default=0) >= MAX_INTEGER
         return Column(np.array(numerators, dtype=object if large else np.int64), over)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The largest absolute value of a numerator."""
         return int(np.abs(self.numerators).max(initial=0))
@@ -57,8 +58,8 @@ class Column:
 def sum_columns(parts: Sequence[tuple[Fraction, Column]], constant: Fraction, height: int) -> Column:
     """A weighted sum of columns and a constant."""
     over = lcm(constant.denominator, *(factor.denominator * column.denominator for factor, column in parts))
-    factors = [int(factor * over / column.denominator) for factor, column in parts]
-    start = int(constant * over)
+    factors = [x.numerator * (over // (x.denominator * column.denominator)) for x, column in parts]
+    start = constant.numerator * (over // constant.denominator)
     largest = abs(start) + sum(abs(factor) * column.size for factor, (_, column) in zip(factors, parts, strict=True))
     kind: Any = object if largest >= MAX_INTEGER else np.int64
     total = np.full(height, start, dtype=kind)
@@ -129,6 +130,7 @@ class FunctionTables:
         self.has_positions = bool(rows) and rows[0].position is not None
         self._columns: dict[Atom, Column] = {}
         self._local: dict[Node, bool] = {}
+        self._tables: dict[Token, defaultdict[int, list[tuple[int, Fraction]]]] = {}
 
     def has_form(self, form: Affine) -> bool:
         """Whether a form is a function of the row."""
@@ -177,8 +179,34 @@ class FunctionTables:
 
     def column(self, form: Affine) -> Column:
         """The value of a form in each row."""
-        parts = [(factor, self.atom(atom)) for atom, factor in form.terms.items()]
+        parts = [(f, self.atom(atom)) for atom, f in form.terms.items() if not isinstance(atom[0], Token)]
+        tokens = list(dict.fromkeys(node for node, _ in form.terms if isinstance(node, Token)))
+        parts += [(Fraction(1), self.token_column(node, form)) for node in tokens]
         return sum_columns(parts, form.constant, len(self.rows))
+
+    @cached_property
+    def _tokens(self) -> tuple[dict[str, int], NDArray[np.intp]]:
+        """The tokens with an index, and the index of the token of each row."""
+        index = {token: k for k, token in enumerate(dict.fromkeys(row.token for row in self.rows))}
+        return index, np.array([index[row.token] for row in self.rows], dtype=np.intp)
+
+    def token_column(self, node: Token, form: Affine) -> Column:
+        """The sum of the terms of a form that have atoms of a token table, in each row."""
+        index, places = self._tokens
+        if node not in self._tables:
+            self._tables[node] = defaultdict(list)
+            for token in index.keys() & node.table.keys():
+                for k, value in node.table[token].items():
+                    self._tables[node][k].append((index[token], value))
+        values: defaultdict[int, Fraction] = defaultdict(Fraction)
+        for (own, k), factor in form.terms.items():
+            if own is node:
+                for token_index, value in self._tables[node][k]:
+                    values[token_index] += factor * value
+        column = Column.of([*values.values(), ZERO])
+        numerators = np.zeros(len(index), dtype=column.numerators.dtype)
+        numerators[list(values)] = column.numerators[:-1]
+        return Column(numerators[places], column.denominator)
 
     def atom(self, atom: Atom) -> Column:
         """The value of an atom in each row."""
@@ -189,7 +217,7 @@ class FunctionTables:
     def _atom(self, node: Node, k: int) -> Column:
         match node:
             case Token():
-                return Column.of([node.table.get(row.token, {}).get(k, Fraction(0)) for row in self.rows])
+                return self.token_column(node, Affine({(node, k): Fraction(1)}))
             case Position():
                 first, positions = self._first_rows
                 values = Column.of([node.feature.at(int(i), self.length) for i in positions[first]])

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from softmachine.ir.facts import ONE, ZERO, Fact, Step, common_step, join_steps
 from softmachine.ir.function_tables import MAX_INTEGER, Column, Table, distinct_rows
+from softmachine.ir.primitives import Token
 from softmachine.ir.signal import Affine, Atom
 
 MAX_BOXES = 100_000
@@ -221,17 +222,23 @@ class PiecewiseForm:
         first, pre = np.flatnonzero(self.corners.on_line), self.corners.points[:, 1:]
         return np.asarray((pre[first] > 0) | (pre[first + 1] > 0), dtype=bool)
 
+    @cached_property
+    def coefficients(self) -> tuple[list[Atom], Numbers]:
+        """The variables, and their coefficients in each form; tokens have no errors."""
+        variables = dict.fromkeys(atom for form in self.forms for atom in form.terms if not isinstance(atom[0], Token))
+        rows = [[float(form.terms.get(atom, 0)) for atom in variables] for form in self.forms]
+        return list(variables), np.array(rows).reshape(len(rows), -1)
+
     def bound_error(self, errors: Mapping[Atom, float], tolerance: float = 1.0) -> float:
         """How far the form is from its value without errors, given bounds of the errors of all variables.
 
         With a ``tolerance`` below 1, a unit keeps its sign only if its error is at most this part of its distance to 0.
         """
-        variables = [atom for atom in dict.fromkeys(a for f in self.forms for a in f.terms) if errors.get(atom)]
-        beside = sum(abs(float(factor)) * errors.get(atom, 0.0) for atom, factor in self.other.terms.items())
-        if not variables:
-            return beside * ROUND_UP
+        variables, factors = self.coefficients
         sizes = np.array([errors[atom] for atom in variables])
-        factors = np.array([[float(form.terms.get(atom, 0)) for atom in variables] for form in self.forms])
+        beside = sum(abs(float(factor)) * errors[atom] for atom, factor in self.other.terms.items())
+        if not sizes.any():
+            return beside * ROUND_UP
         weights = np.array(list(map(float, self.weights)))
         doubts = np.abs(factors[1:]) @ sizes * ROUND_UP
         pre = self.corners.points[:, 1:].astype(float) / self.corners.scale
@@ -241,11 +248,8 @@ class PiecewiseForm:
         if len(first):  # inside a box, a unit is uncertain only if it is so at one of its ends
             active = np.vstack([active, active[first] | active[first + 1]])
             uncertain = np.vstack([uncertain, uncertain[first] | uncertain[first + 1]])
-        certain = (active & ~uncertain) * weights
-        gradients = factors[0] + certain @ factors[1:]
-        other = [a for a in variables if a in self.other.terms]
-        for atom in other:
-            gradients[:, variables.index(atom)] -= float(self.other.terms[atom])
+        others = np.array([float(self.other.terms.get(atom, 0)) for atom in variables])
+        gradients = factors[0] - others + ((active & ~uncertain) * weights) @ factors[1:]
         bounds = np.abs(gradients) @ sizes + uncertain @ (np.abs(weights) * doubts)
         return (float(bounds.max(initial=0.0)) + beside) * ROUND_UP
 
