@@ -17,9 +17,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, cast
 
 from softmachine.certify.softmax_error import (
+    ErrorAnalysis,
     ErrorBudget,
     HeadErrorBound,
-    bound_errors,
     min_gap,
     require_average_hard,
     scores_are_uniform,
@@ -258,7 +258,7 @@ def _certify(
     _require_affordable(program, length)
     analysis = analyse(weights, hints, program, length, domain)
     margin, assumption = _find_margin(analysis, program.margin)
-    bound = partial(bound_errors, analysis, margin, spare_tolerance=program.spare_tolerance)
+    bound = ErrorAnalysis(analysis, margin, program.spare_tolerance).bound
     chosen = sharpness if sharpness is not None else _find_sharpness(bound, program.sharpness, length)
     found = bound(chosen)
     scales = {
@@ -298,10 +298,10 @@ def analyse(
     """
     inputs = Domain.all_sequences(weights.vocabulary) if domain is None else domain
     lifted = lift(weights, margin=program.margin, position_count=program.position_count)
-    if program.reuse_coordinates:
-        lifted = remove_clearing(lifted, inputs, length, hints)
     analysis = Analysis(lifted, inputs, length, hints)
-    analysis.follow(lifted.logits.forms)
+    if program.reuse_coordinates:
+        remove_clearing(analysis)
+    analysis.follow(analysis.program.logits.forms)
     return analysis
 
 

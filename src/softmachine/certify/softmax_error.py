@@ -35,14 +35,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
 from softmachine.ir.advice import advise_comparison, advise_grid, advise_rounding
 from softmachine.ir.analysis import Analysis
-from softmachine.ir.head_rules import Scores
-from softmachine.ir.piecewise import ROUND_UP
+from softmachine.ir.facts import ONE
+from softmachine.ir.head_rules import Scores, monomial_of
+from softmachine.ir.piecewise import ROUND_UP, PiecewiseForm, TooManyBoxesError
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, format_form, topological_order
 from softmachine.support.errors import ConstructionError
@@ -178,21 +180,6 @@ class ErrorBudget:
         return f"the margin of the logits is {self.margin:.3g}{where}"
 
 
-def bound_errors(
-    analysis: Analysis, margin: Fraction, sharpness: int, spare_tolerance: Fraction = Fraction(0)
-) -> ErrorBudget:
-    """The budget of a program with hard attention, when its heads get softmax with ``sharpness`` as scaled gap.
-
-    Args:
-        analysis: Facts about the lifted program, with a gap for every head that chooses.
-        margin: Where one logit is the largest, it exceeds the others by at least this much.
-        sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose scores
-            have errors may have less, see :func:`choose_tie_sharpness`.
-        spare_tolerance: The part of the tolerance 1/4 of rounding gadgets that is reserved for small formats.
-    """
-    return _ErrorAnalysis(analysis, margin, sharpness, spare_tolerance).run()
-
-
 @lru_cache(maxsize=1024)
 def min_gap(gap: Fraction | Feature, length: int) -> Fraction:
     """The smallest gap at any position of an input of this length."""
@@ -224,36 +211,53 @@ class _BudgetExceededError(Exception):
     """The budget breaks down here."""
 
 
-class _ErrorAnalysis:
-    """Bounds of the errors of all atoms, inputs first."""
+class ErrorAnalysis:
+    """Bounds of the errors of all atoms, inputs first.
 
-    def __init__(self, analysis: Analysis, margin: Fraction, sharpness: int, spare_tolerance: Fraction) -> None:
-        self.analysis, self.margin, self.sharpness = analysis, margin, sharpness
-        self.tolerance = float(1 - 4 * spare_tolerance)
+    Args:
+        analysis: Facts about the lifted program, with a gap for every head that chooses.
+        margin: Where one logit is the largest, it exceeds the others by at least this much.
+        spare_tolerance: The part of the tolerance 1/4 of rounding gadgets that is reserved for small formats.
+    """
+
+    def __init__(self, analysis: Analysis, margin: Fraction, spare_tolerance: Fraction = Fraction(0)) -> None:
+        self.analysis, self.margin, self.tolerance = analysis, margin, float(1 - 4 * spare_tolerance)
         self.positions = analysis.positions
-        self.errors: dict[Atom, float] = {(analysis.reciprocal, 0): 0.0}
+        self.coefficients: dict[int, tuple[Affine, list[tuple[Atom, float]]]] = {}
+        """The absolute coefficients of each form, by its id; tokens have no errors."""
+        self.order = list(topological_order(analysis.program.logits.forms, inputs_outside_loops))
+
+    def bound(self, sharpness: int) -> ErrorBudget:
+        """The budget of the program, when its heads get softmax with ``sharpness`` as scaled gap.
+
+        Args:
+            sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose
+                scores have errors may have less, see :func:`choose_tie_sharpness`.
+        """
+        self.sharpness = sharpness
+        self.errors: dict[Atom, float] = {(self.analysis.reciprocal, 0): 0.0}
         self.known: set[Node] = set()
-        self.forms: dict[int, tuple[Affine, float]] = {}
+        self.forms: dict[int, float] = {}
         self.rows: dict[Node, HeadErrorBound] = {}
         self.own: dict[str, Fraction] = {}
-
-    def run(self) -> ErrorBudget:
         logits = self.analysis.program.logits.forms
         try:
-            self.propagate(logits)
+            for node in self.order:
+                self.visit(node)
             worst = max(map(self.of_form, logits), default=0.0)
         except _BudgetExceededError as broken:
             return ErrorBudget(tuple(self.rows.values()), 0.0, str(broken), own_sharpness=self.own)
         margin = float(self.margin) - 2 * worst * ROUND_UP
         return ErrorBudget(tuple(self.rows.values()), margin, None, own_sharpness=self.own)
 
-    def propagate(self, forms: tuple[Affine, ...]) -> None:
+    def propagate(self, forms: Iterable[Affine]) -> None:
         """Bound the errors of all that forms depend on; a loop bounds those of its body."""
-        self.propagate_nodes(topological_order(forms, inputs_outside_loops, self.known))
+        for node in topological_order(forms, inputs_outside_loops, self.known):
+            self.visit(node)
 
-    def propagate_nodes(self, nodes: Iterable[Node]) -> None:
-        """Bound the errors of nodes, inputs first."""
-        for node in nodes:
+    def visit(self, node: Node) -> None:
+        """Bound the errors of a node, unless they are known."""
+        if node not in self.known:
             self.known.add(node)
             errors = self.of_node(node)
             if not all(error <= MAX_ERROR for error in errors):
@@ -262,20 +266,27 @@ class _ErrorAnalysis:
 
     def of_form(self, form: Affine) -> float:
         """The error of a form: what its terms come to, or less if it is piecewise affine and flat."""
-        before = self.forms.get(id(form))
-        if before is not None:
-            return before[1]
-        error = sum(abs(float(factor)) * self.errors[atom] for atom, factor in form.terms.items()) * ROUND_UP
-        if not error <= MAX_ERROR:
-            raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
-        if error and any(isinstance(node, Unit) for node, _ in form.terms):
-            pieces, parts = self.analysis.piecewise(form), self.analysis.parts(form)
-            if pieces is not None:
-                error = min(error, pieces.bound_error(self.errors, self.tolerance))
-            elif parts:
-                error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
-        self.forms[id(form)] = (form, error)
-        return error
+        if id(form) not in self.forms:
+            if id(form) not in self.coefficients:
+                terms = [(atom, abs(float(x))) for atom, x in form.terms.items() if not isinstance(atom[0], Token)]
+                self.coefficients[id(form)] = form, terms
+            terms = self.coefficients[id(form)][1]
+            error = sum(factor * self.errors[atom] for atom, factor in terms) * ROUND_UP
+            if not error <= MAX_ERROR:
+                raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
+            if error and any(isinstance(node, Unit) for (node, _), _ in terms):
+                pieces, parts = self.analysis.piecewise(form), self.analysis.parts(form)
+                with suppress(TooManyBoxesError):
+                    error = error if pieces is None else min(error, self.of_pieces(pieces))
+                if parts:
+                    error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
+            self.forms[id(form)] = error
+        return self.forms[id(form)]
+
+    def of_pieces(self, pieces: PiecewiseForm) -> float:
+        """The error of a form that is written over other nodes than those that it reads."""
+        self.propagate(Affine({atom: ONE}) for atom in pieces.coefficients[0] if atom[0] not in self.known)
+        return pieces.bound_error(self.errors, self.tolerance)
 
     def size(self, form: Affine) -> float:
         """The largest absolute value of a form, with hard attention."""
@@ -287,6 +298,7 @@ class _ErrorAnalysis:
         return _round_up(fact.high - fact.low)
 
     def of_node(self, node: Node) -> tuple[float, ...]:
+        """The errors of the numbers of a node."""
         match node:
             case Token() | Position():
                 return (0.0,) * len(node.ranges)
@@ -305,7 +317,8 @@ class _ErrorAnalysis:
 
         If the number of iterations depends on the length, it may be smaller, and the largest errors count.
         """
-        self.propagate_nodes(inner for inner in self.analysis.outside[node] if inner not in self.known)
+        for inner in self.analysis.outside[node]:
+            self.visit(inner)
         errors, known, forms = self.errors, self.known, self.forms
         carried = worst = tuple(map(self.of_form, node.initial))
         for _ in range(node.count_iterations(self.analysis.length)):
@@ -335,6 +348,7 @@ class _ErrorAnalysis:
         return (0.0,) * len(node.ranges)
 
     def attention(self, node: Attention) -> tuple[float, ...]:
+        """The errors of what a head retrieves."""
         require_average_hard(node)
         values = tuple(map(self.of_form, node.value))
         head = self.analysis.heads[node]
@@ -350,7 +364,7 @@ class _ErrorAnalysis:
                 ),
             )
         gap = min_gap(head.gap, self.analysis.length)
-        doubt = self.score_error(node) if head.single_key else self.doubt_of_ties(node)
+        doubt = self.score_error(node)
         share = doubt / float(gap)
         if self.sharpness <= 0 or not share < 1 / 2:
             raise _BudgetExceededError(
@@ -395,33 +409,30 @@ class _ErrorAnalysis:
             self.rows[node] = row
 
     def score_error(self, node: Attention) -> float:
-        """How far errors of queries and keys can move a score. Of a lookup with exact keys: per unit of distance."""
-        total = 0.0
-        terms = Scores.of(self.analysis, node).terms
-        keys_exact = not any(self.of_form(key) for _, key in terms)
-        quadratic = self.analysis.heads[node].decay is ScoreDecay.QUADRATIC
-        for query, key in terms:
-            query_error, key_error = self.of_form(query), self.of_form(key)
-            if quadratic and keys_exact:
-                # Scores at distance k differ by k² gaps, and errors of the query move that by so much times k.
-                total += query_error if self.is_position(key) else query_error * self.positions * 2
-            else:
-                total += _times(query_error, self.size(key) + key_error) + _times(key_error, self.size(query))
-        return total * ROUND_UP
-
-    def doubt_of_ties(self, node: Attention) -> float:
         """How far errors can move a score, but for what they add to all scores of a query alike.
 
         An error of the query adds its product with the middle of the key's range to every score, which no weight
-        notices; so only half the range counts.
+        notices; so only half the range counts. Of a lookup with exact keys: per unit of distance. Scores at distance k
+        differ by k² gaps, and errors of the queries move the difference by at most k times twice this.
         """
         total = 0.0
-        for query, key in Scores.of(self.analysis, node).terms:
+        terms = Scores.of(self.analysis, node).terms
+        by_distance = self.analysis.heads[node].index is not None and not any(self.of_form(key) for _, key in terms)
+        for query, key in terms:
             query_error, key_error = self.of_form(query), self.of_form(key)
-            total += _times(query_error, self.spread(key) / 2 + key_error) + _times(key_error, self.size(query))
+            if query_error or key_error:
+                reach = self.slope(key) if by_distance else self.spread(key)
+                total += _times(query_error, reach / 2 + key_error) + _times(key_error, self.size(query))
         return total * ROUND_UP
 
+    def slope(self, key: Affine) -> float:
+        """How far keys of a lookup, multiples of i or i², at neighbouring positions can be apart."""
+        found = monomial_of(key)
+        assert found is not None
+        return float(found.factor * found.i * max(1, self.positions ** (found.length + found.i - 1))) * ROUND_UP
+
     def is_position(self, form: Affine) -> bool:
+        """Whether a form is a multiple of i and a constant."""
         return len(form.terms) == 1 and all(isinstance(node, Position) and node.feature == I for node, _ in form.terms)
 
     def leak(self, node: Attention, value: Affine, scaled: float, error: float) -> float:

@@ -13,16 +13,27 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, product
 from math import ceil, floor
+from operator import mul
 from typing import Any
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
-from softmachine.ir.function_tables import FunctionTables, placed_rows, token_rows
-from softmachine.ir.piecewise import MAX_BOXES, Guard, PiecewiseForm, TooManyBoxesError, enumerate_boxes
+from softmachine.ir.function_tables import (
+    Column,
+    FunctionTables,
+    Row,
+    Table,
+    placed_rows,
+    stack_columns,
+    token_rows,
+)
+from softmachine.ir.guards import Bounds, find_guards
+from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm, TooManyBoxesError
 from softmachine.ir.primitives import (
     Attention,
     Loop,
@@ -41,6 +52,7 @@ from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
 
+NOTHING = Affine({})
 Key = tuple[frozenset[tuple[Atom, Fraction]], Fraction]
 MAX_LOOP_PASSES = 4
 """Passes through the body of a loop before the facts of what it carries are widened."""
@@ -56,6 +68,7 @@ class HeadFact:
         single_key: Whether keys that tie for the best score hold equal values.
         decay: How the other scores decay.
         unique: Whether only one key has the best score.
+        index: Of a lookup, a form with the sign of the position that it asks for.
         assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
         reason: Why nothing is known.
     """
@@ -65,6 +78,7 @@ class HeadFact:
     single_key: bool = False
     decay: ScoreDecay = ScoreDecay.FLAT
     unique: bool = False
+    index: Affine | None = None
     assumptions: tuple[str, ...] = ()
     reason: str = ""
 
@@ -93,6 +107,11 @@ class Analysis:
         fixed = self.length if self.program.position_count else None
         self.by_token = FunctionTables(token_rows(self.domain), fixed)
         self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed)
+        self.at_start = FunctionTables([Row(0, token) for token in sorted(self.domain.first)], fixed)
+        self.bounds_by_token: dict[Node, list[Bounds | None]] = {}
+        """Bounds in each row of the tables by token, …"""
+        self.bounds_by_place: dict[Node, list[Bounds | None]] = {}
+        """… and by place."""
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
@@ -188,14 +207,15 @@ class Analysis:
             base = self._forms[key] = self.sum(form)
             if self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
-                if pieces is None and len(parts := self.split(self.absorb(form, own))) > 1:
+                found = None
+                with suppress(TooManyBoxesError):
+                    found = None if pieces is None else pieces.fact()
+                if pieces is not None and found is not None:
+                    beside = [(ONE, found), (ONE, self.sum(pieces.other))]
+                    self._forms[key] = (sum_facts(beside, ZERO) if pieces.other.terms else found).narrow(base)
+                elif len(parts := self.split(self.absorb(form, own))) > 1:
                     self._parts[key] = parts
                     found = sum_facts([(ONE, self.of(part)) for part in parts], form.constant)
-                    self._forms[key] = found.narrow(base)
-                if pieces is not None and len(pieces.points):
-                    found = pieces.fact()
-                    if pieces.other.terms:
-                        found = sum_facts([(ONE, found), (ONE, self.sum(pieces.other))], ZERO)
                     self._forms[key] = found.narrow(base)
         return self._forms[key]
 
@@ -247,13 +267,15 @@ class Analysis:
         split = self.find_line(forms, [a for a in infinite if a not in self.placed_values])
         if split is None:
             return None
-        line, other = split
+        line, slopes, other = split
         weights = [form.terms[atom] for atom in units]
+        guards = find_guards(self, list(finite), tables)
+        columns = [*map(tables.column, parts), *(guard.offset or tables.column(NOTHING) for guard in guards)]
         try:
-            signatures = self.place_values(parts, placed, forms) if placed else tables.distinct(parts)
-            return enumerate_boxes(forms, weights, signatures, finite, self.guards(finite), line, other)
+            table = self.place_values(columns, placed, forms) if placed else stack_columns(columns)
         except TooManyBoxesError:
             return None
+        return PiecewiseForm(forms, weights, table, finite, guards, line, slopes, other)
 
     def split(self, form: Affine) -> list[Affine]:
         """The form as a sum of forms, each with the units of one line."""
@@ -265,25 +287,18 @@ class Analysis:
             groups[frozenset((a, read[a] / read[first]) for a in infinite if first)][node, k] = factor
         return [Affine(terms) for terms in groups.values()]
 
-    def place_values(
-        self, parts: Sequence[Affine], placed: Sequence[Atom], forms: Sequence[Affine]
-    ) -> set[tuple[Fraction, ...]]:
-        """The values of forms in each row of a position and a token, for all values of some atoms at the position."""
-        columns = [self.by_place.column(part).fractions() for part in parts]
-        found = set()
-        for row, base in zip(self.by_place.rows, zip(*columns, strict=True), strict=True):
+    def place_values(self, columns: Sequence[Column], placed: Sequence[Atom], forms: Sequence[Affine]) -> Table:
+        """The rows of columns for a position and a token, for all values of some atoms at the position."""
+        factors = [[form.terms.get(atom, ZERO) for atom in placed] for form in forms]
+        factors += [[ZERO] * len(placed)] * (len(columns) - len(forms))
+        found: set[tuple[Fraction, ...]] = set()
+        for row, base in zip(self.by_place.rows, zip(*(c.fractions() for c in columns), strict=True), strict=True):
             for choice in product(*(self.placed_values[atom][row.position or 0] for atom in placed)):
-                added = zip(placed, choice, strict=True)
-                terms = [(atom, value) for atom, value in added if value]
-                found.add(
-                    tuple(
-                        x + sum((form.terms.get(atom, ZERO) * value for atom, value in terms), ZERO)
-                        for x, form in zip(base, forms, strict=True)
-                    )
-                )
+                moved = (x + sum(map(mul, own, choice), ZERO) for x, own in zip(base, factors, strict=True))
+                found.add(tuple(moved))
                 if len(found) > MAX_BOXES:
                     raise TooManyBoxesError
-        return found
+        return stack_columns([Column.of(values) for values in zip(*found, strict=True)])
 
     def is_tabulated(self, atom: Atom) -> bool:
         """Whether an atom has few values, which position and token decide."""
@@ -291,8 +306,8 @@ class Analysis:
 
     def find_line(
         self, forms: Sequence[Affine], infinite: Sequence[Atom]
-    ) -> tuple[tuple[Fact, list[Fraction]] | None, Affine] | None:
-        """The form of which the infinite part of every pre-activation is a multiple, and these multiples.
+    ) -> tuple[Fact | None, list[Fraction], Affine] | None:
+        """What is known of the form of which the infinite part of every pre-activation is a multiple; these multiples.
 
         Also the infinite part of the rest, if that is no multiple. None if there is no such form.
         """
@@ -300,7 +315,7 @@ class Analysis:
         rest, *parts = ({a: factor for a, factor in form.terms.items() if a in chosen} for form in forms)
         lead = next((part for part in parts if part), None)
         if lead is None:
-            return None, Affine(rest)
+            return None, [ZERO] * len(forms), Affine(rest)
         first = next(iter(lead))
         unit = {atom: factor / lead[first] for atom, factor in lead.items()}
         multiples = []
@@ -314,7 +329,7 @@ class Analysis:
                 return None
         other = Affine({} if multiples[0] or not rest else rest)
         line = self.sum(Affine(unit)) if len(unit) > 1 else self.facts[first]
-        return None if line.size == INFINITY else ((line, multiples), other)
+        return None if line.size == INFINITY else (line, multiples, other)
 
     def absorb(self, form: Affine, own: Named | None) -> Affine:
         """Write a form over named numbers, where it contains all of one."""
@@ -327,40 +342,6 @@ class Analysis:
             if multiple and all(form.terms.get(a) == multiple * f for a, f in own_terms):
                 form = form + node.forms[0] * -multiple + Affine({(node, 0): multiple})
         return form
-
-    def guards(self, finite: Iterable[Atom]) -> list[Guard]:
-        """Bounds of the sums of bits that one head retrieves or that are named as components of one vector."""
-        groups: defaultdict[object, list[Atom]] = defaultdict(list)
-        for atom in finite:
-            node, _ = atom
-            if self.facts[atom].is_bit and isinstance(node, Attention | Named):
-                vector = node.name.rpartition("[")[0]
-                if isinstance(node, Attention) or vector:
-                    groups[node if isinstance(node, Attention) else vector].append(atom)
-        found = []
-        for group, atoms in groups.items():
-            if len(atoms) > 1:
-                fact = self.of_retrieved_sum(group, atoms) if isinstance(group, Attention) else self.of_named_sum(atoms)
-                if fact.high < len(atoms) or fact.low > 0:
-                    found.append(Guard(frozenset(atoms), fact.low, fact.high))
-        return found
-
-    def of_retrieved_sum(self, head: Attention, atoms: Sequence[Atom]) -> Fact:
-        """What is known of a sum of components that a head retrieves: as of the sum of its values."""
-        fact = self.of(Affine.sum(head.value[k] for _, k in atoms))
-        return fact.join(Fact.of([ZERO])) if head.mask in (Mask.PAST, Mask.FUTURE) else fact
-
-    def of_named_sum(self, atoms: Sequence[Atom]) -> Fact:
-        """What is known of a sum of named numbers, from what they are sums of."""
-        form = Affine.sum(node.forms[k] for node, k in atoms if isinstance(node, Named))
-        key = (frozenset(form.terms.items()), form.constant)
-        if key not in self._forms:
-            base = self._forms[key] = self.sum(form)
-            first = min((node for node, _ in atoms if isinstance(node, Named)), key=self.order.__getitem__)
-            pieces = self.pieces(form, first)
-            if pieces is not None and len(pieces.points) and not pieces.other.terms:
-                self._forms[key] = pieces.fact().narrow(base)
-        return self._forms[key]
 
     # Heads.
 
@@ -507,7 +488,7 @@ class Analysis:
 
 _STATE = (
     "_visited", "order", "_forms", "_pieces", "_parts", "_named", "facts", "heads", "placed_values", "shares_of_start",
-    "reciprocals",
+    "reciprocals", "bounds_by_token", "bounds_by_place",
 )
 """The attributes of an analysis that hold facts of nodes."""
 

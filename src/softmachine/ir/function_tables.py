@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,7 +45,7 @@ class Column:
         large = max(map(abs, numerators), default=0) >= MAX_INTEGER
         return Column(np.array(numerators, dtype=object if large else np.int64), over)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The largest absolute value of a numerator."""
         return int(np.abs(self.numerators).max(initial=0))
@@ -61,14 +62,37 @@ class Column:
 def sum_columns(parts: Sequence[tuple[Fraction, Column]], constant: Fraction, height: int) -> Column:
     """A weighted sum of columns and a constant."""
     over = lcm(constant.denominator, *(factor.denominator * column.denominator for factor, column in parts))
-    factors = [int(factor * over / column.denominator) for factor, column in parts]
-    start = int(constant * over)
+    factors = [x.numerator * (over // (x.denominator * column.denominator)) for x, column in parts]
+    start = constant.numerator * (over // constant.denominator)
     largest = abs(start) + sum(abs(factor) * column.size for factor, (_, column) in zip(factors, parts, strict=True))
     kind: Any = object if largest >= MAX_INTEGER else np.int64
     total = np.full(height, start, dtype=kind)
     for factor, (_, column) in zip(factors, parts, strict=True):
         total = total + column.numerators.astype(kind) * factor
     return Column(total, over)
+
+
+Table = tuple[NDArray[Any], int]
+"""Rows of integers, and a common denominator."""
+
+
+def stack_columns(columns: Sequence[Column]) -> Table:
+    """The distinct rows of some columns."""
+    over = lcm(*(column.denominator for column in columns))
+    large = any(column.size * (over // column.denominator) >= MAX_INTEGER for column in columns)
+    kind: Any = object if large else np.int64
+    scaled = [column.numerators.astype(kind) * (over // column.denominator) for column in columns]
+    return distinct_rows(np.stack(scaled, axis=1)), over
+
+
+def distinct_rows(rows: NDArray[Any]) -> NDArray[Any]:
+    """The distinct rows of a matrix of integers: by a linear hash, unless two rows collide."""
+    if rows.dtype == object:
+        return np.array(list(dict.fromkeys(map(tuple, rows.tolist()))), dtype=object).reshape(-1, rows.shape[1])
+    hashes = rows @ np.random.default_rng(0).integers(1, 2**62, rows.shape[1])
+    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    kept = rows[first]
+    return kept if bool((kept[place.ravel()] == rows).all()) else np.unique(rows, axis=0)
 
 
 @dataclass(frozen=True)
@@ -120,6 +144,7 @@ class FunctionTables:
         self._local: dict[Node, bool] = {}
         self._best_keys: dict[Attention, list[NDArray[np.intp]] | None] = {}
         self._iterations: dict[Loop, list[list[Column]] | None] = {}
+        self._tables: dict[Token, defaultdict[int, list[tuple[int, Fraction]]]] = {}
 
     def has_form(self, form: Affine) -> bool:
         """Whether a form is a function of the row."""
@@ -216,12 +241,6 @@ class FunctionTables:
         _, first, inverse = np.unique(positions, return_index=True, return_inverse=True)
         return first, inverse.ravel()
 
-    @cached_property
-    def _tokens(self) -> tuple[list[str], NDArray[np.intp]]:
-        """The tokens, and the index of that of each row."""
-        index = {token: k for k, token in enumerate(dict.fromkeys(row.token for row in self.rows))}
-        return list(index), np.array([index[row.token] for row in self.rows], dtype=np.intp)
-
     def by_position(self, form: Affine) -> Column | None:
         """The value at each position, if the position alone decides it."""
         if not self.has_positions or not self.has_form(form):
@@ -236,8 +255,34 @@ class FunctionTables:
 
     def column(self, form: Affine) -> Column:
         """The value of a form in each row."""
-        parts = [(factor, self.atom(atom)) for atom, factor in form.terms.items()]
+        parts = [(f, self.atom(atom)) for atom, f in form.terms.items() if not isinstance(atom[0], Token)]
+        tokens = list(dict.fromkeys(node for node, _ in form.terms if isinstance(node, Token)))
+        parts += [(Fraction(1), self.token_column(node, form)) for node in tokens]
         return sum_columns(parts, form.constant, len(self.rows))
+
+    @cached_property
+    def _tokens(self) -> tuple[dict[str, int], NDArray[np.intp]]:
+        """The tokens with an index, and the index of the token of each row."""
+        index = {token: k for k, token in enumerate(dict.fromkeys(row.token for row in self.rows))}
+        return index, np.array([index[row.token] for row in self.rows], dtype=np.intp)
+
+    def token_column(self, node: Token, form: Affine) -> Column:
+        """The sum of the terms of a form that have atoms of a token table, in each row."""
+        index, places = self._tokens
+        if node not in self._tables:
+            self._tables[node] = defaultdict(list)
+            for token in index.keys() & node.table.keys():
+                for k, value in node.table[token].items():
+                    self._tables[node][k].append((index[token], value))
+        values: defaultdict[int, Fraction] = defaultdict(Fraction)
+        for (own, k), factor in form.terms.items():
+            if own is node:
+                for token_index, value in self._tables[node][k]:
+                    values[token_index] += factor * value
+        column = Column.of([*values.values(), ZERO])
+        numerators = np.zeros(len(index), dtype=column.numerators.dtype)
+        numerators[list(values)] = column.numerators[:-1]
+        return Column(numerators[places], column.denominator)
 
     def atom(self, atom: Atom) -> Column:
         """The value of an atom in each row."""
@@ -248,9 +293,7 @@ class FunctionTables:
     def _atom(self, node: Node, k: int) -> Column:
         match node:
             case Token():
-                names, places = self._tokens
-                values = Column.of([node.table.get(name, {}).get(k, ZERO) for name in names])
-                return Column(values.numerators[places], values.denominator)
+                return self.token_column(node, Affine({(node, k): Fraction(1)}))
             case Position():
                 places = [self.rows[k].position or 0 for k in self._first_rows[0]]
                 return self._at_rows(Column.of([node.feature.at(i, self.length) for i in places]))
@@ -281,6 +324,5 @@ class FunctionTables:
 
     def distinct(self, forms: Iterable[Affine]) -> set[tuple[Fraction, ...]]:
         """The combinations of values that some forms have in one row."""
-        columns = [self.column(form) for form in forms]
-        rows = set(zip(*(column.numerators.tolist() for column in columns), strict=True))
-        return {tuple(Fraction(x, column.denominator) for x, column in zip(row, columns, strict=True)) for row in rows}
+        rows, over = stack_columns([self.column(form) for form in forms])
+        return {tuple(Fraction(x, over) for x in row) for row in rows.tolist()}

@@ -219,7 +219,7 @@ def lookup(scores: Scores) -> HeadFact | None:
     """**Lemma (lookup).** The score 2X·b·j - b·j², with b > 0 and an integer X, has one maximum, at the visible position
     next to X, since visible positions are an interval. The key k positions away is at least b·k² below.
 
-    Both keys may be multiplied by one power of n+1.
+    Both keys may be multiplied by one power of n+1. If X is at most 0, the position is the first visible one.
     """
     if len(scores.terms) != 2 or scores.node.bias is not None:
         return None
@@ -235,7 +235,7 @@ def lookup(scores: Scores) -> HeadFact | None:
         return None
     gap = scores.replace_counts(scale)
     gap = replace(gap, length=gap.length - first.length)
-    return HeadFact("lookup", gap.lower_bound(), True, ScoreDecay.QUADRATIC, unique=True)
+    return HeadFact("lookup", gap.lower_bound(), True, ScoreDecay.QUADRATIC, unique=True, index=linear)
 
 
 def ramp(scores: Scores) -> HeadFact | None:
