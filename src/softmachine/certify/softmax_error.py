@@ -240,7 +240,7 @@ class _ErrorAnalysis:
         margin = float(self.margin) - 2 * worst * ROUND_UP
         return ErrorBudget(tuple(self.rows.values()), margin, None, own_sharpness=self.own)
 
-    def propagate(self, forms: tuple[Affine, ...]) -> None:
+    def propagate(self, forms: Iterable[Affine]) -> None:
         """Bound the errors of all that forms depend on; a loop bounds those of its body."""
         self.propagate_nodes(topological_order(forms, inputs_outside_loops, self.known))
 
@@ -264,6 +264,7 @@ class _ErrorAnalysis:
         if error and any(isinstance(node, Unit) for node, _ in form.terms):
             pieces, parts = self.analysis.piecewise(form), self.analysis.parts(form)
             if pieces is not None:
+                self.propagate(pieces.forms)  # named numbers that are only absorbed
                 error = min(error, pieces.bound_error(self.errors, self.tolerance))
             elif parts:
                 error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)

@@ -188,9 +188,9 @@ class Analysis:
             base = self._forms[key] = self.sum(form)
             if self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
-                if pieces is None and len(parts := self.split(self.absorb(form, own))) > 1:
+                if pieces is None and len(parts := self.split(absorbed := self.absorb(form, own))) > 1:
                     self._parts[key] = parts
-                    found = sum_facts([(ONE, self.of(part)) for part in parts], form.constant)
+                    found = sum_facts([(ONE, self.of(part)) for part in parts], absorbed.constant)
                     self._forms[key] = found.narrow(base)
                 if pieces is not None and len(pieces.points):
                     found = pieces.fact()
