@@ -213,9 +213,9 @@ class Analysis:
                 if pieces is not None and found is not None:
                     beside = [(ONE, found), (ONE, self.sum(pieces.other))]
                     self._forms[key] = (sum_facts(beside, ZERO) if pieces.other.terms else found).narrow(base)
-                elif len(parts := self.split(self.absorb(form, own))) > 1:
+                elif len(parts := self.split(absorbed := self.absorb(form, own))) > 1:
                     self._parts[key] = parts
-                    found = sum_facts([(ONE, self.of(part)) for part in parts], form.constant)
+                    found = sum_facts([(ONE, self.of(part)) for part in parts], absorbed.constant)
                     self._forms[key] = found.narrow(base)
         return self._forms[key]
 

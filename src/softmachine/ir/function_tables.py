@@ -184,13 +184,17 @@ class FunctionTables:
         times = node.count_iterations(self.length)
         if not times <= MAX_ITERATIONS or not all(map(self.has_form, node.initial)):
             return None
+        body = list(topological_order(node.body, inputs_outside_loops, {node.carried}))
+        for inner in body:  # what does not depend on the iteration is found once
+            if not self.has(inner) and isinstance(inner, Attention):
+                self.best_keys(inner)
         carried = [list(map(self.column, node.initial))]
         for _ in range(times):
             inner = FunctionTables(self.rows, self.length)
             inner._local = {known: True for known, holds in self._local.items() if holds} | {node.carried: True}
             inner._best_keys = {head: keys for head, keys in self._best_keys.items() if keys is not None}
             inner._columns = self._columns | {(node.carried, k): column for k, column in enumerate(carried[-1])}
-            if not all(map(inner.has, topological_order(node.body, inputs_outside_loops, inner._local))):
+            if not all(map(inner.has, body)):
                 return None
             carried.append(list(map(inner.column, node.body)))
         return carried
