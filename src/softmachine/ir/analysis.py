@@ -10,7 +10,7 @@ what a hint claims beyond that is an assumption, and the fact about the head nam
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
-from softmachine.ir.function_tables import FunctionTables, placed_rows, token_rows
+from softmachine.ir.function_tables import FunctionTables, Row, placed_rows, token_rows
 from softmachine.ir.piecewise import MAX_BOXES, Guard, PiecewiseForm, TooManyBoxesError, enumerate_boxes
+from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import (
     Attention,
     Loop,
@@ -93,20 +94,32 @@ class Analysis:
         fixed = self.length if self.program.position_count else None
         self.by_token = FunctionTables(token_rows(self.domain), fixed)
         self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
-        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed, self.best_keys)
+        placed = placed_rows(self.domain, self.positions) if self.is_padded else []
+        self.by_place = FunctionTables(placed, fixed, self.best_keys)
+        self.start_keys: dict[Attention, list[NDArray[np.intp]]] = {}
+        """The best keys at position 0, if there is none or position 0 is the only one."""
+        self.at_start = FunctionTables([Row(0, token) for token in sorted(self.domain.first)], None, self.start_keys)
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
-        self.shares_of_start: set[Atom] = set()
-        """What is 1/c, for the number c of keys that tie in a head, because the start token is one of them."""
+        self.functions: dict[Atom, PositionFunction] = {}
+        """What the position alone decides at every length."""
+        self.tied: dict[object, Attention] = {}
+        """A head for each way of scoring keys: heads that score them alike have the same number of best keys."""
         self.reciprocals: dict[Atom, Affine] = {}
-        """Means that are a multiple of 1/(i+1) and a constant: of numbers that only the first token distinguishes."""
+        """Means, as forms over what is equal to 1/(i+1), or to 1/c for a number c of keys that tie."""
         self.reciprocal = Position(RECIPROCAL.name, (REALS,), RECIPROCAL)
+        self.facts[self.reciprocal, 0] = self.of_feature(RECIPROCAL)
         self._visited: set[Node] = set()
         self._forms: dict[Key, Fact] = {}
         self._pieces: dict[Key, PiecewiseForm | None] = {}
         self._named: defaultdict[Atom, list[Named]] = defaultdict(list)
         self._open: set[Key] = set()
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether the number of positions is fixed."""
+        return self.program.position_count is not None
 
     def run(self) -> Analysis:
         """Find the facts that the scores of heads need."""
@@ -132,7 +145,12 @@ class Analysis:
             case Token():
                 self.by_token.has(node)
             case Position():
-                self.facts[node, 0] = self.of_feature(node.feature)
+                function = None if self.is_padded else PositionFunction.of_feature(node.feature)
+                if function is not None:
+                    self.functions[node, 0] = function
+                self.facts[node, 0] = (
+                    self.of_feature(node.feature) if function is None else function.fact(self.positions)
+                )
             case Attention():
                 self.attention(node)
             case Loop():
@@ -140,12 +158,18 @@ class Analysis:
             case Named():
                 for k, form in enumerate(node.forms):
                     self.facts[node, k] = self.of(form, node)
+                    if (function := self.function(form)) is not None:
+                        self.functions[node, k] = function
                     for atom in form.terms:
                         if not isinstance(atom[0], Token):
                             self._named[atom].append(node)
             case Unit():
                 for k, form in enumerate(node.forms):
                     self.facts[node, k] = self.of_unit(node, form)
+                    function = None if isinstance(node, Norm) else self.function(form)
+                    if function is not None and (unit := function.apply(node.activation)) is not None:
+                        self.functions[node, k] = unit
+                        self.facts[node, k] = unit.fact(self.positions)
 
     def of_unit(self, node: Unit, form: Affine) -> Fact:
         """What is known of a hidden unit."""
@@ -184,8 +208,9 @@ class Analysis:
         """What is known of a form; ``own`` is the node that it defines, if any."""
         key = (frozenset(form.terms.items()), form.constant)
         if key not in self._forms:
-            base = self._forms[key] = self.sum(form)
-            if self.is_worth_enumerating(form, base):
+            function = self.function(form)
+            base = self._forms[key] = self.sum(form) if function is None else function.fact(self.positions)
+            if function is None and self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
                 if pieces is not None and len(pieces.points):
                     found = pieces.fact()
@@ -213,6 +238,43 @@ class Analysis:
                 return exact
             return Fact(exact.low, exact.high, base.step, base.difference)
         return base
+
+    def function(self, form: Affine) -> PositionFunction | None:
+        """The form as a function of the position, if it is one; tokens count where only the first one matters."""
+        tokens = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(atom[0], Token)})
+        others = [(factor, self.functions.get(atom)) for atom, factor in form.terms.items() if atom not in tokens.terms]
+        parts = [(factor, function) for factor, function in others if function is not None]
+        if self.is_padded or not form.terms or len(parts) < len(others):
+            return None
+        if tokens.terms:
+            values = [self.by_token.values(tokens, possible) for possible in (self.domain.first, self.domain.later)]
+            if max(map(len, values)) > 1:
+                return None
+            start, later = (value for found in values for value in found or {ZERO})
+            parts.append((ONE, PositionFunction((start,), ((later, ZERO),))))
+        return PositionFunction.sum(parts, form.constant)
+
+    def after_start(self, form: Affine) -> Affine:
+        """The form at positions 1, 2, …: what the token decides is a constant, if it is the same for all tokens."""
+        tokens = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(atom[0], Token)})
+        values = self.by_token.values(tokens, self.domain.later) if tokens.terms else set()
+        return form + tokens * -ONE + Affine({}, values.pop()) if len(values) == 1 else form
+
+    def value_at_start(self, form: Affine) -> Fraction | None:
+        """The value of a form at position 0, if it is always the same."""
+        values = self.at_start.column(form).distinct() if self.at_start.has_form(form) else []
+        return values[0] if len(values) == 1 else None
+
+    def high_after_start(self, form: Affine) -> Fraction:
+        """The largest value of a form at positions 1, 2, …."""
+        later = self.after_start(form)
+        tokens = Affine({atom: factor for atom, factor in later.terms.items() if isinstance(atom[0], Token)})
+        most = max(self.by_token.values(tokens, self.domain.later), default=ZERO)
+        return min(self.of(later).high, self.of(later + tokens * -ONE).high + most)
+
+    def is_first(self, row: Row) -> bool:
+        """Whether a row can be that of position 0."""
+        return row.token in self.domain.first and not row.position
 
     def piecewise(self, form: Affine) -> PiecewiseForm | None:
         """The boxes of a form that has been analysed; None if it has none."""
@@ -346,34 +408,62 @@ class Analysis:
 
     def attention(self, node: Attention) -> None:
         """Judge a head, and find the facts of what it retrieves."""
-        from softmachine.ir.head_rules import adopt_hint, averages_start, judge
+        from softmachine.ir.head_rules import adopt_hint, judge
 
         head = judge(self, node)
         if node.name in self.hints and head.rule != "uniform":
             head = adopt_hint(self, head, self.hints[node.name])
         self.heads[node] = head
+        self.find_start_keys(node)
         single = head.single_key or node.weighting.is_unique_hard
         for k, form in enumerate(node.value):
             value = self.of(form)
             if head.rule == "uniform" and not node.weighting.is_unique_hard:
                 fact = self.of_mean(node, form, value, k)
             elif single:
-                fact = _moved(value)
+                fact = _retrieved(value, node)
             elif value.is_constant:
                 fact = value
             else:
-                step = value.step
-                whole = step is not None and step.is_same_at_all_positions
-                share = Step(step.factor, length=step.length, counts=frozenset([node])) if step and whole else None
-                fact = Fact(value.low, value.high, share, share)
-                if step is not None and step.is_constant and node in self.best_keys:
-                    self.place_mean((node, k), value, step.factor)
-                if share is not None and share.factor == 1 and averages_start(self, node, form):
-                    self.shares_of_start.add((node, k))
-                    fact = Fact(Fraction(1, self.positions), ONE, share, share)
+                fact = self.of_tied(node, form, value, k)
             if node.mask in (Mask.PAST, Mask.FUTURE):
                 fact = fact.join(Fact.of([ZERO]))
             self.facts[node, k] = fact
+
+    def find_start_keys(self, node: Attention) -> None:
+        """Find the best keys of position 0, which sees only itself under a causal mask."""
+        from softmachine.ir.head_rules import start_is_best
+
+        if node.mask is Mask.PAST:
+            self.start_keys[node] = [np.arange(0)]
+        elif node.mask is Mask.CAUSAL or start_is_best(self, node, at_start=True):
+            self.start_keys[node] = [np.arange(1)]
+
+    def of_tied(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
+        """What is known of a mean over the keys that tie.
+
+        **Lemma (count).** If the value is 1 at position 0 and 0 elsewhere, and position 0 is always among the best keys,
+        the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the mean and
+        the value at the query together are 1/c with c = 1 at position 0.
+        """
+        from softmachine.ir.head_rules import start_is_best
+
+        pairs = Counter((_key_of(query), _key_of(key)) for query, key in zip(node.query, node.key, strict=True))
+        head = self.tied.setdefault((node.mask, node.bias, frozenset(pairs.items())), node)
+        step = value.step
+        whole = step is not None and step.is_same_at_all_positions
+        share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
+        if step is not None and step.is_constant and node in self.best_keys:
+            self.place_mean((node, k), value, step.factor)
+        function = self.function(form)
+        if function is None or share is None or not function.is_start or not start_is_best(self, node):
+            return Fact(value.low, value.high, share, share)
+        fact = Fact(Fraction(1, self.positions), ONE, share, share, is_step=True)
+        if node.mask is Mask.PAST:
+            reciprocal = Node(f"1/{node.label(k)}", (REALS,))
+            self.facts[reciprocal, 0] = fact
+            self.reciprocals[node, k] = Affine({(reciprocal, 0): ONE}) + form * -ONE
+        return fact
 
     def place_mean(self, atom: Atom, value: Fact, step: Fraction) -> None:
         """List the values of a mean over tied keys at each position, if they are few."""
@@ -391,13 +481,13 @@ class Analysis:
         """What is known of a mean over all visible keys."""
         if value.is_constant:
             return value
-        found = self.values_by_first(form)
-        if found is not None and node.mask is Mask.CAUSAL:
-            first, later = found
-            self.facts[self.reciprocal, 0] = self.of_feature(RECIPROCAL)
-            self.reciprocals[node, k] = Affine({(self.reciprocal, 0): first - later}, later)
-            fact = self.sum(self.reciprocals[node, k])
-            return replace(fact, is_reciprocal=(first, later) == (ONE, ZERO))
+        function = self.function(form) if node.mask is Mask.CAUSAL else None
+        if function is not None and (mean := function.mean()) is not None:
+            self.functions[node, k] = mean
+            if mean.coefficients is not None:
+                constant, factor = mean.coefficients
+                self.reciprocals[node, k] = Affine({(self.reciprocal, 0): factor} if factor else {}, constant)
+            return mean.fact(self.positions)
         step = value.step
         if step is None or not step.is_same_at_all_positions:
             return Fact(value.low, value.high)
@@ -413,17 +503,6 @@ class Analysis:
             case _:
                 share = Step(step.factor, length=step.length, counts=frozenset([node]))
         return Fact(value.low, value.high, share, share)
-
-    def values_by_first(self, form: Affine) -> tuple[Fraction, Fraction] | None:
-        """The value at position 0 and the one at all later positions, if the token decides them."""
-        if self.domain.placed is not None or not self.by_token.has_form(form):
-            return None
-        column = dict(
-            zip((row.token for row in self.by_token.rows), self.by_token.column(form).fractions(), strict=True)
-        )
-        first = {column[token] for token in self.domain.first}
-        later = {column[token] for token in self.domain.later}
-        return (first.pop(), later.pop()) if len(first) == len(later) == 1 else None
 
     # Loops.
 
@@ -463,19 +542,33 @@ def _widen(fact: Fact) -> Fact:
     return Fact(-INFINITY, INFINITY, step, step)
 
 
-def _moved(fact: Fact) -> Fact:
-    """What is known at another position: not what depends on the position."""
+def _key_of(form: Affine) -> Key:
+    """A form as a key of dictionaries."""
+    return frozenset(form.terms.items()), form.constant
+
+
+def _retrieved(fact: Fact, head: Attention) -> Fact:
+    """What is known of a value that a head retrieves from one of the keys that tie.
+
+    Steps that depend on the position are dropped, but 1/(i+1) becomes 1/c for the number c of positions up to this key.
+    """
 
     def keep(step: Step | None) -> Step | None:
-        return step if step is not None and step.is_same_at_all_positions else None
+        if step is None or step.is_same_at_all_positions:
+            return step
+        moved = replace(step, next=0, counts=step.counts | {head})
+        return moved if step.next == 1 and not step.rest and not step.counts else None
 
-    return Fact(fact.low, fact.high, keep(fact.step), keep(fact.difference), fact.values)
+    step = keep(fact.step)
+    is_step = fact.is_step and step is not None
+    return Fact(fact.low, fact.high, step, keep(fact.difference), fact.values, is_step)
 
 
 def _monomial_fact(feature: Monomial, last: int) -> Fact:
     """What is known of factor · i^a (i+1)^b n^c (n+1)^d (n-i+1)^e for 0 ≤ i ≤ n ≤ last.
 
-    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound.
+    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound. A product of
+    powers of i+1, n+1 and n-i+1 is a step itself.
     """
     rising = max(feature.i, 0) + max(feature.next, 0) + max(feature.rest, 0) + max(feature.n, 0)
     degree = rising + feature.length
@@ -487,6 +580,5 @@ def _monomial_fact(feature: Monomial, last: int) -> Fact:
         high = feature.factor * Fraction(last) ** rising
     step = None
     if min(feature.i, feature.n) >= 0:
-        step = Step(feature.factor, max(-feature.next, 0), max(-feature.length, 0), max(-feature.rest, 0))
-    is_reciprocal = feature in (Monomial(next=-1), Monomial(rest=-1))
-    return Fact(low, high, step, step, is_reciprocal=is_reciprocal)
+        step = Step(feature.factor, -feature.next, -feature.length, -feature.rest)
+    return Fact(low, high, step, step, is_step=not feature.i and not feature.n)

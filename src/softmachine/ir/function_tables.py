@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -151,6 +152,12 @@ class FunctionTables:
         values = column.numerators[first]
         same = bool((values[np.searchsorted(positions[first], positions)] == column.numerators).all())
         return Column(values, column.denominator) if same else None
+
+    def values(self, form: Affine, tokens: AbstractSet[str]) -> set[Fraction]:
+        """The values of a form in the rows of some tokens."""
+        column = self.column(form)
+        places = [k for k, row in enumerate(self.rows) if row.token in tokens]
+        return {Fraction(x, column.denominator) for x in set(column.numerators[places].tolist())}
 
     def column(self, form: Affine) -> Column:
         """The value of a form in each row."""

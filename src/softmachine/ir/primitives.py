@@ -129,6 +129,17 @@ def inputs_outside_loops(node: Node) -> Iterable[Affine]:
     return node.initial if isinstance(node, Loop) else node.inputs()
 
 
+def expand_named(form: Affine) -> Affine:
+    """Write a form over what its named terms stand for."""
+    if not any(isinstance(node, Named) for node, _ in form.terms):
+        return form
+    parts = [
+        (node.forms[k] if isinstance(node, Named) else Affine({(node, k): Fraction(1)})) * factor
+        for (node, k), factor in form.terms.items()
+    ]
+    return Affine.sum([Affine({}, form.constant), *parts])
+
+
 def token(
     name: str, table: Mapping[str, tuple[Fraction | int, ...]], *, labels: tuple[str, ...] | None = None
 ) -> Signal:
