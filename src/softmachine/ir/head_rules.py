@@ -115,27 +115,22 @@ class Scores:
         return Scores(self.analysis, self.node, terms, tuple(map(change, self.values)), is_after_start=True)
 
     @cached_property
-    def split(self) -> tuple[dict[Monomial, Affine], list[Term]]:
-        """The scores as Σ q(i) m(j), over different monomials of the position j, and the other pairs."""
-        monomials: dict[Monomial, Affine] = {}
+    def split(self) -> tuple[dict[Monomial, Term], list[Term]]:
+        """The scores as Σ q(i) m(j), for different monomials of the position j, and the other pairs."""
+        monomials: dict[Monomial, Term] = {}
         rest = []
         for query, key in self.terms:
             form = expand_reciprocals(self.analysis, key)
             found = {atom: feature for atom in form.terms if (feature := monomial_of(atom)) is not None}
             for atom, feature in found.items():
                 alone = feature * (1 / feature.factor)
-                monomials[alone] = monomials.get(alone, Affine({})) + query * (form.terms[atom] * feature.factor)
+                before, own = monomials.get(alone, (Affine({}), Affine({atom: 1 / feature.factor})))
+                monomials[alone] = before + query * (form.terms[atom] * feature.factor), own
             if found:
                 key = Affine({atom: factor for atom, factor in form.terms.items() if atom not in found}, form.constant)
             if key.terms:
                 rest.append((query, key))
-        return {feature: query for feature, query in monomials.items() if query.terms or query.constant}, rest
-
-    def without(self, feature: Monomial) -> list[Term]:
-        """The scores without one monomial."""
-        monomials, rest = self.split
-        others = (item for item in monomials.items() if item[0] != feature)
-        return [*rest, *((query, Affine({(Position(m.name, (REALS,), m), 0): ONE})) for m, query in others)]
+        return {m: pair for m, pair in monomials.items() if pair[0].terms or pair[0].constant}, rest
 
     def step_of(self, terms: Iterable[Term]) -> Step | None:
         """The grid: a step of the differences of two scores at a query.
@@ -256,7 +251,7 @@ def lookup(scores: Scores) -> HeadFact | None:
     monomials, rest = scores.split
     if rest or scores.node.bias is not None or sorted(m.i for m in monomials) != [1, 2]:
         return None
-    (first, linear), (second, square) = sorted(monomials.items(), key=lambda item: item[0].i)
+    (first, (linear, _)), (second, (square, _)) = sorted(monomials.items(), key=lambda item: item[0].i)
     if first != Monomial(i=1, length=first.length) or second != first * Monomial(i=1):
         return None
     scale, index = exact_step(scores.analysis, square), scores.analysis.of(linear).step
@@ -277,8 +272,10 @@ def ramp(scores: Scores) -> HeadFact | None:
     at least |a|. All of the term takes less than |a|, and two keys differ in it by at least |a|/(i+1)². So all scores are
     at least that far apart.
     """
-    for feature, query in scores.split[0].items():
-        slope, grid = exact_step(scores.analysis, query), scores.step_of(scores.without(feature))
+    monomials, rest = scores.split
+    for feature, (query, _) in monomials.items():
+        others = [pair for other, pair in monomials.items() if other != feature]
+        slope, grid = exact_step(scores.analysis, query), scores.step_of([*rest, *others])
         if slope is None or grid is None:
             continue
         if feature == Monomial(i=feature.i, next=feature.next, length=feature.length) and {feature.i, feature.next} == {
