@@ -40,7 +40,7 @@ from softmachine.ir.program import Program
 from softmachine.ir.ranges import REALS
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
+from softmachine.transformer.features import I_SQUARED, RECIPROCAL, Feature, I, Monomial
 
 Key = tuple[frozenset[tuple[Atom, Fraction]], Fraction]
 MAX_LOOP_PASSES = 4
@@ -260,17 +260,26 @@ class Analysis:
         values = self.by_token.values(tokens, self.domain.later) if tokens.terms else set()
         return form + tokens * -ONE + Affine({}, values.pop()) if len(values) == 1 else form
 
-    def value_at_start(self, form: Affine) -> Fraction | None:
-        """The value of a form at position 0, if it is always the same."""
-        values = self.at_start.column(form).distinct() if self.at_start.has_form(form) else []
-        return values[0] if len(values) == 1 else None
+    def split_at_start(self, form: Affine) -> tuple[list[Fraction], Affine]:
+        """The values at position 0 of the part of a form that is known there, and the rest."""
+        local = Affine({atom: f for atom, f in form.terms.items() if self.at_start.has(atom[0])}, form.constant)
+        return self.at_start.column(local).distinct(), form + local * -ONE
 
     def high_after_start(self, form: Affine) -> Fraction:
-        """The largest value of a form at positions 1, 2, …."""
+        """An upper bound of a form at positions 1, 2, …: of what tokens decide, of i and i², and of the rest."""
         later = self.after_start(form)
         tokens = Affine({atom: factor for atom, factor in later.terms.items() if isinstance(atom[0], Token)})
+        index = {atom: factor for atom, factor in later.terms.items() if is_feature(atom, (I, I_SQUARED))}
         most = max(self.by_token.values(tokens, self.domain.later), default=ZERO)
-        return min(self.of(later).high, self.of(later + tokens * -ONE).high + most)
+        rest = later + (tokens + Affine(index)) * -ONE
+        return min(self.of(later).high, self.of(rest).high + most + self.high_of_index(index))
+
+    def high_of_index(self, terms: Mapping[Atom, Fraction]) -> Fraction:
+        """The largest value of a i + b i² at positions i = 1, 2, …: at an end, or next to -a/2b."""
+        a, b = (sum((f for atom, f in terms.items() if is_feature(atom, (m,))), ZERO) for m in (I, I_SQUARED))
+        last = max(self.positions - 1, 1)
+        places = {1, last, *((floor(-a / b / 2), ceil(-a / b / 2)) if b else ())}
+        return max(a * i + b * i * i for i in places if 1 <= i <= last)
 
     def is_first(self, row: Row) -> bool:
         """Whether a row can be that of position 0."""
@@ -540,6 +549,11 @@ def _widen(fact: Fact) -> Fact:
     whole = fact.step is not None and fact.step.is_constant and fact.step.factor.denominator == 1
     step = Step(ONE) if whole else None
     return Fact(-INFINITY, INFINITY, step, step)
+
+
+def is_feature(atom: Atom, features: Sequence[Feature]) -> bool:
+    """Whether an atom is one of some features."""
+    return isinstance(atom[0], Position) and atom[0].feature in features
 
 
 def _key_of(form: Affine) -> Key:

@@ -444,10 +444,9 @@ def _is_apart(scores: Scores) -> bool:
     fixed, parts = list[Affine](), list[tuple[Fraction, Fact]]()
     monomials: dict[Monomial, Affine] = {}
     for query, key in scores.terms:
-        later, start, own = analysis.after_start(key), analysis.value_at_start(key), analysis.of(query)
-        fixed.append(query * ((start or ZERO) - later.constant))
-        if start is None:
-            parts.append((ONE, own.product(analysis.of(key))))
+        later, (start, unknown), own = analysis.after_start(key), analysis.split_at_start(key), analysis.of(query)
+        fixed.append(query * (start[0] - later.constant))
+        parts += [(ONE, own.product(Fact.of(x - start[0] for x in start))), (ONE, own.product(analysis.of(unknown)))]
         found = {atom: m for atom in later.terms if (m := monomial_of(atom)) is not None and m.i > 0}
         for atom, feature in found.items():
             monomials[feature] = monomials.get(feature, Affine({})) + query * later.terms[atom]
@@ -456,7 +455,9 @@ def _is_apart(scores: Scores) -> bool:
         parts += [(-ONE, own.product(analysis.of(Affine(terms)))) for terms in (tokens, others) if terms]
     parts += [(-ONE, _bound_product(scores, query, feature)) for feature, query in monomials.items()]
     total = Affine.sum(fixed)
-    return is_never_zero([*parts, (ONE, analysis.of(Affine(total.terms)))], total.constant)
+    tokens = Affine({atom: factor for atom, factor in total.terms.items() if isinstance(atom[0], Token)})
+    parts += [(factor, analysis.facts[atom]) for atom, factor in total.terms.items() if atom not in tokens.terms]
+    return is_never_zero([*parts, (ONE, analysis.of(tokens))], total.constant)
 
 
 def _bound_product(scores: Scores, query: Affine, feature: Monomial) -> Fact:
@@ -477,7 +478,7 @@ def is_never_zero(parts: Sequence[tuple[Fraction, Fact]], constant: Fraction) ->
 
     It is not if, for some g, the parts that are no multiples of g and the constant come to no multiple of g.
     """
-    steps = [fact.step.factor if fact.step is not None and fact.step.is_constant else None for _, fact in parts]
+    steps = [abs(w) * f.step.factor if f.step is not None and f.step.is_constant else None for w, f in parts]
     for grid in {step for step in steps if step}:
         small = [own for own, step in zip(parts, steps, strict=True) if step is None or (step / grid).denominator > 1]
         total = sum_facts(small, constant)
@@ -551,8 +552,9 @@ def start_is_best(analysis: Analysis, node: Attention, *, at_start: bool = False
         return False
     for queries in tables.distinct(query for query, _ in terms):
         score = Affine.sum(key * own for own, (_, key) in zip(queries, terms, strict=True))
-        start, others = analysis.value_at_start(score), analysis.high_after_start(score)
-        if start is None or start < others or (at_start and start == others):
+        (values, rest), most = analysis.split_at_start(score), analysis.high_after_start(score)
+        least = min(values) + analysis.of(rest).low
+        if least < most or (at_start and least == most):
             return False
     return True
 
