@@ -450,9 +450,10 @@ def _is_apart(scores: Scores) -> bool:
         found = {atom: m for atom in later.terms if (m := monomial_of(atom)) is not None and m.i > 0}
         for atom, feature in found.items():
             monomials[feature] = monomials.get(feature, Affine({})) + query * later.terms[atom]
-        tokens = {atom: factor for atom, factor in later.terms.items() if isinstance(atom[0], Token)}
-        others = {atom: factor for atom, factor in later.terms.items() if atom not in found and atom not in tokens}
-        parts += [(-ONE, own.product(analysis.of(Affine(terms)))) for terms in (tokens, others) if terms]
+        tokens = Affine({atom: factor for atom, factor in later.terms.items() if isinstance(atom[0], Token)})
+        others = {a: f for a, f in later.terms.items() if a not in found and a not in tokens.terms}
+        decided = Fact.of(analysis.by_token.values(tokens, analysis.domain.later) or [ZERO])
+        parts += [(-ONE, own.product(fact)) for fact in (decided, analysis.of(Affine(others)))]
     parts += [(-ONE, _bound_product(scores, query, feature)) for feature, query in monomials.items()]
     total = Affine.sum(fixed)
     tokens = Affine({atom: factor for atom, factor in total.terms.items() if isinstance(atom[0], Token)})
