@@ -23,8 +23,8 @@ from softmachine.support.text import pluralize
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.transformer.weights import compute_digest
 
-MAX_WORK = 500_000
-"""Scores and forms that are evaluated on all short inputs, and as many on random ones: about a second each."""
+MAX_WORK = 200_000
+"""Scores and terms of forms that are evaluated on all short inputs, and as many on random ones: half a second each."""
 MAX_SHORT, MAX_RANDOM = 4, 64
 """The longest of the short inputs, which are all evaluated, and of the random ones."""
 MAX_SAMPLE = 200
@@ -130,6 +130,7 @@ def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseT
     sizes = range(min(MAX_SHORT, length) + 1) if only is None else range(only, only + 1)
     nodes = list(topological_order(program.logits.forms))
     heads = sum(isinstance(node, Attention) for node in nodes)
+    terms = sum(len(form.terms) + 1 for node in nodes for form in node.inputs())
     longest = 0
     counts = []
     for words in (iterate_words(codec, sizes), _random_words(codec, min(length, MAX_RANDOM) if only is None else only)):
@@ -138,7 +139,7 @@ def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseT
             positions = _check_word(program, codec, word, length)
             if positions:
                 count, longest = count + 1, max(longest, len(word))
-            work += positions * (positions * heads + len(nodes))
+            work += positions * (positions * heads + terms)
             if work > MAX_WORK:
                 break
         counts.append(count)

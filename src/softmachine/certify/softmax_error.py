@@ -43,13 +43,13 @@ from functools import lru_cache
 from softmachine.ir.advice import advise_comparison, advise_grid, advise_rounding
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE
-from softmachine.ir.head_rules import Scores, monomial_of
+from softmachine.ir.head_rules import Scores
 from softmachine.ir.piecewise import ROUND_UP, PiecewiseForm, TooManyBoxesError
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, format_form, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AttentionKind
-from softmachine.transformer.features import Feature, I
+from softmachine.transformer.features import Feature, I, Monomial
 
 TailBound = Callable[[float], float]
 """From a scaled gap λ(g - 2δ) to a bound of the weight on keys that do not tie."""
@@ -415,21 +415,19 @@ class ErrorAnalysis:
         notices; so only half the range counts. Of a lookup with exact keys: per unit of distance. Scores at distance k
         differ by k² gaps, and errors of the queries move the difference by at most k times twice this.
         """
-        total = 0.0
-        terms = Scores.of(self.analysis, node).terms
-        by_distance = self.analysis.heads[node].index is not None and not any(self.of_form(key) for _, key in terms)
-        for query, key in terms:
+        total, scores = 0.0, Scores.of(self.analysis, node)
+        terms = [(query, key, self.spread(key)) for query, key in scores.terms]
+        if self.analysis.heads[node].index is not None and not any(self.of_form(key) for _, key in scores.terms):
+            terms = [(query, key, self.slope(monomial)) for monomial, (query, key) in scores.split[0].items()]
+        for query, key, reach in terms:
             query_error, key_error = self.of_form(query), self.of_form(key)
             if query_error or key_error:
-                reach = self.slope(key) if by_distance else self.spread(key)
                 total += _times(query_error, reach / 2 + key_error) + _times(key_error, self.size(query))
         return total * ROUND_UP
 
-    def slope(self, key: Affine) -> float:
-        """How far keys of a lookup, multiples of i or i², at neighbouring positions can be apart."""
-        found = monomial_of(key)
-        assert found is not None
-        return float(found.factor * found.i * max(1, self.positions ** (found.length + found.i - 1))) * ROUND_UP
+    def slope(self, key: Monomial) -> float:
+        """How far keys of a lookup, i or i² times a power of n+1, at neighbouring positions can be apart."""
+        return float(key.i * max(1, Fraction(self.positions) ** (key.length + key.i - 1))) * ROUND_UP
 
     def is_position(self, form: Affine) -> bool:
         """Whether a form is a multiple of i and a constant."""

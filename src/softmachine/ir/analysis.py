@@ -10,7 +10,7 @@ what a hint claims beyond that is an assumption, and the fact about the head nam
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from contextlib import suppress
@@ -20,6 +20,9 @@ from itertools import count, product
 from math import ceil, floor
 from operator import mul
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
@@ -34,6 +37,7 @@ from softmachine.ir.function_tables import (
 )
 from softmachine.ir.guards import Bounds, find_guards
 from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm, TooManyBoxesError
+from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import (
     Attention,
     Loop,
@@ -50,7 +54,7 @@ from softmachine.ir.program import Program
 from softmachine.ir.ranges import REALS
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
+from softmachine.transformer.features import I_SQUARED, RECIPROCAL, Feature, I, Monomial
 
 NOTHING = Affine({})
 Key = tuple[frozenset[tuple[Atom, Fraction]], Fraction]
@@ -107,7 +111,9 @@ class Analysis:
         fixed = self.length if self.program.position_count else None
         self.by_token = FunctionTables(token_rows(self.domain), fixed)
         self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed)
-        self.at_start = FunctionTables([Row(0, token) for token in sorted(self.domain.first)], fixed)
+        self.start_keys: dict[Attention, list[NDArray[np.intp]]] = {}
+        """The best keys at position 0, if there is none or position 0 is the only one."""
+        self.at_start = FunctionTables([Row(0, token) for token in sorted(self.domain.first)], fixed, self.start_keys)
         self.bounds_by_token: dict[Node, list[Bounds | None]] = {}
         """Bounds in each row of the tables by token, …"""
         self.bounds_by_place: dict[Node, list[Bounds | None]] = {}
@@ -115,18 +121,26 @@ class Analysis:
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
-        self.shares_of_start: set[Atom] = set()
-        """What is 1/c, for the number c of keys that tie in a head, because the start token is one of them."""
+        self.functions: dict[Atom, PositionFunction] = {}
+        """What the position alone decides at every length."""
+        self.tied: dict[object, Attention] = {}
+        """A head for each way of scoring keys: heads that score them alike have the same number of best keys."""
         self.reciprocals: dict[Atom, Affine] = {}
-        """Means that are a multiple of 1/(i+1) and a constant: of numbers that only the first token distinguishes."""
+        """Means, as forms over what is equal to 1/(i+1), or to 1/c for a number c of keys that tie."""
         self.reciprocal = Position(RECIPROCAL.name, (REALS,), RECIPROCAL)
         self.outside: dict[Loop, list[Node]] = {}
         """The nodes that the body of a loop reads and that do not depend on what it carries."""
+        self.facts[self.reciprocal, 0] = self.of_feature(RECIPROCAL)
         self._visited: set[Node] = set()
         self._forms: dict[Key, Fact] = {}
         self._pieces: dict[Key, PiecewiseForm | None] = {}
         self._parts: dict[Key, list[Affine]] = {}
         self._named: dict[Atom, tuple[Named, ...]] = {}
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether the number of positions is fixed."""
+        return self.program.position_count is not None
 
     def run(self) -> Analysis:
         """Find the facts that the scores of heads need."""
@@ -152,7 +166,12 @@ class Analysis:
             case Token():
                 self.by_token.has(node)
             case Position():
-                self.facts[node, 0] = self.of_feature(node.feature)
+                function = None if self.is_padded else PositionFunction.of_feature(node.feature)
+                if function is not None:
+                    self.functions[node, 0] = function
+                self.facts[node, 0] = (
+                    self.of_feature(node.feature) if function is None else function.fact(self.positions)
+                )
             case Attention():
                 self.attention(node)
             case Loop():
@@ -160,12 +179,18 @@ class Analysis:
             case Named():
                 for k, form in enumerate(node.forms):
                     self.facts[node, k] = self.of(form, node)
+                    if (function := self.function(form)) is not None:
+                        self.functions[node, k] = function
                     for atom in form.terms:
                         if not isinstance(atom[0], Token):
                             self._named[atom] = (*self._named.get(atom, ()), node)
             case Unit():
                 for k, form in enumerate(node.forms):
                     self.facts[node, k] = self.of_unit(node, form)
+                    function = None if isinstance(node, Norm) else self.function(form)
+                    if function is not None and (unit := function.apply(node.activation)) is not None:
+                        self.functions[node, k] = unit
+                        self.facts[node, k] = unit.fact(self.positions)
 
     def of_unit(self, node: Unit, form: Affine) -> Fact:
         """What is known of a hidden unit."""
@@ -204,8 +229,9 @@ class Analysis:
         """What is known of a form; ``own`` is the node that it defines, if any."""
         key = (frozenset(form.terms.items()), form.constant)
         if key not in self._forms:
-            base = self._forms[key] = self.sum(form)
-            if self.is_worth_enumerating(form, base):
+            function = self.function(form)
+            base = self._forms[key] = self.sum(form) if function is None else function.fact(self.positions)
+            if function is None and self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
                 found = None
                 with suppress(TooManyBoxesError):
@@ -238,6 +264,52 @@ class Analysis:
                 return exact
             return Fact(exact.low, exact.high, base.step, base.difference)
         return base
+
+    def function(self, form: Affine) -> PositionFunction | None:
+        """The form as a function of the position, if it is one; tokens count where only the first one matters."""
+        tokens = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(atom[0], Token)})
+        others = [(factor, self.functions.get(atom)) for atom, factor in form.terms.items() if atom not in tokens.terms]
+        parts = [(factor, function) for factor, function in others if function is not None]
+        if self.is_padded or not form.terms or len(parts) < len(others):
+            return None
+        if tokens.terms:
+            values = [self.by_token.values(tokens, possible) for possible in (self.domain.first, self.domain.later)]
+            if max(map(len, values)) > 1:
+                return None
+            start, later = (value for found in values for value in found or {ZERO})
+            parts.append((ONE, PositionFunction((start,), ((later, ZERO),))))
+        return PositionFunction.sum(parts, form.constant)
+
+    def after_start(self, form: Affine) -> Affine:
+        """The form at positions 1, 2, …: what the token decides is a constant, if it is the same for all tokens."""
+        tokens = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(atom[0], Token)})
+        values = self.by_token.values(tokens, self.domain.later) if tokens.terms else set()
+        return form + tokens * -ONE + Affine({}, values.pop()) if len(values) == 1 else form
+
+    def split_at_start(self, form: Affine) -> tuple[list[Fraction], Affine]:
+        """The values at position 0 of the part of a form that is known there, and the rest."""
+        local = Affine({atom: f for atom, f in form.terms.items() if self.at_start.has(atom[0])}, form.constant)
+        return self.at_start.column(local).distinct(), form + local * -ONE
+
+    def high_after_start(self, form: Affine) -> Fraction:
+        """An upper bound of a form at positions 1, 2, …: of what tokens decide, of i and i², and of the rest."""
+        later = self.after_start(form)
+        tokens = Affine({atom: factor for atom, factor in later.terms.items() if isinstance(atom[0], Token)})
+        index = {atom: factor for atom, factor in later.terms.items() if is_feature(atom, (I, I_SQUARED))}
+        most = max(self.by_token.values(tokens, self.domain.later), default=ZERO)
+        rest = later + (tokens + Affine(index)) * -ONE
+        return min(self.of(later).high, self.of(rest).high + most + self.high_of_index(index))
+
+    def high_of_index(self, terms: Mapping[Atom, Fraction]) -> Fraction:
+        """The largest value of a i + b i² at positions i = 1, 2, …: at an end, or next to -a/2b."""
+        a, b = (sum((f for atom, f in terms.items() if is_feature(atom, (m,))), ZERO) for m in (I, I_SQUARED))
+        last = max(self.positions - 1, 1)
+        places = {1, last, *((floor(-a / b / 2), ceil(-a / b / 2)) if b else ())}
+        return max(a * i + b * i * i for i in places if 1 <= i <= last)
+
+    def is_first(self, row: Row) -> bool:
+        """Whether a row can be that of position 0."""
+        return row.token in self.domain.first and not row.position
 
     def piecewise(self, form: Affine) -> PiecewiseForm | None:
         """The boxes of a form that has been analysed; None if it has none."""
@@ -347,33 +419,59 @@ class Analysis:
 
     def attention(self, node: Attention) -> None:
         """Judge a head, and find the facts of what it retrieves."""
-        from softmachine.ir.head_rules import adopt_hint, averages_start, judge
+        from softmachine.ir.head_rules import adopt_hint, judge
 
         head = judge(self, node)
         if node.name in self.hints and head.rule != "uniform":
             head = adopt_hint(self, head, self.hints[node.name])
         self.heads[node] = head
+        self.find_start_keys(node)
         single = head.single_key or node.weighting.is_unique_hard
         for k, form in enumerate(node.value):
             value = self.of(form)
             if head.rule == "uniform" and not node.weighting.is_unique_hard:
                 fact = self.of_mean(node, form, value, k)
             elif single:
-                fact = _moved(value)
+                fact = _retrieved(value, node)
             elif value.is_constant:
                 fact = value
             else:
-                step = value.step
-                whole = step is not None and step.is_same_at_all_positions
-                share = Step(step.factor, length=step.length, counts=frozenset([node])) if step and whole else None
-                fact = Fact(value.low, value.high, share, share)
-                self.place_mean((node, k), form)
-                if share is not None and share.factor == 1 and averages_start(self, node, form):
-                    self.shares_of_start.add((node, k))
-                    fact = Fact(Fraction(1, self.positions), ONE, share, share)
+                fact = self.of_tied(node, form, value, k)
             if node.mask in (Mask.PAST, Mask.FUTURE):
                 fact = fact.join(Fact.of([ZERO]))
             self.facts[node, k] = fact
+
+    def find_start_keys(self, node: Attention) -> None:
+        """Find the best keys of position 0, which sees only itself under a causal mask."""
+        from softmachine.ir.head_rules import start_is_best
+
+        if node.mask is Mask.PAST or node.mask is Mask.CAUSAL or start_is_best(self, node, at_start=True):
+            self.start_keys[node] = [np.arange(0 if node.mask is Mask.PAST else 1)]
+
+    def of_tied(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
+        """What is known of a mean over the keys that tie.
+
+        **Lemma (count).** If the value is 1 at position 0 and 0 elsewhere, and position 0 is always among the best keys,
+        the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the mean and
+        the value at the query together are 1/c with c = 1 at position 0.
+        """
+        from softmachine.ir.head_rules import start_is_best
+
+        pairs = Counter((_key_of(query), _key_of(key)) for query, key in zip(node.query, node.key, strict=True))
+        head = self.tied.setdefault((node.mask, node.bias, frozenset(pairs.items())), node)
+        step = value.step
+        whole = step is not None and step.is_same_at_all_positions
+        share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
+        self.place_mean((node, k), form)
+        function = self.function(form)
+        if function is None or share is None or not function.is_start or not start_is_best(self, node):
+            return Fact(value.low, value.high, share, share)
+        fact = Fact(Fraction(1, self.positions), ONE, share, share, is_step=True)
+        if node.mask is Mask.PAST:
+            reciprocal = Node(f"1/{node.label(k)}", (REALS,))
+            self.facts[reciprocal, 0] = fact
+            self.reciprocals[node, k] = Affine({(reciprocal, 0): ONE}) + form * -ONE
+        return fact
 
     def place_mean(self, atom: Atom, form: Affine) -> None:
         """List the values of a mean over tied keys at each position, if they are few.
@@ -402,13 +500,13 @@ class Analysis:
         """What is known of a mean over all visible keys."""
         if value.is_constant:
             return value
-        found = self.values_by_first(form)
-        if found is not None and node.mask is Mask.CAUSAL:
-            first, later = found
-            self.facts[self.reciprocal, 0] = self.of_feature(RECIPROCAL)
-            self.reciprocals[node, k] = Affine({(self.reciprocal, 0): first - later}, later)
-            fact = self.sum(self.reciprocals[node, k])
-            return replace(fact, is_reciprocal=(first, later) == (ONE, ZERO))
+        function = self.function(form) if node.mask is Mask.CAUSAL else None
+        if function is not None and (mean := function.mean()) is not None:
+            self.functions[node, k] = mean
+            if mean.coefficients is not None:
+                constant, factor = mean.coefficients
+                self.reciprocals[node, k] = Affine({(self.reciprocal, 0): factor} if factor else {}, constant)
+            return mean.fact(self.positions)
         step = value.step
         if step is None or not step.is_same_at_all_positions:
             return Fact(value.low, value.high)
@@ -424,17 +522,6 @@ class Analysis:
             case _:
                 share = Step(step.factor, length=step.length, counts=frozenset([node]))
         return Fact(value.low, value.high, share, share)
-
-    def values_by_first(self, form: Affine) -> tuple[Fraction, Fraction] | None:
-        """The value at position 0 and the one at all later positions, if the token decides them."""
-        if self.domain.placed is not None or not self.by_token.has_form(form):
-            return None
-        column = dict(
-            zip((row.token for row in self.by_token.rows), self.by_token.column(form).fractions(), strict=True)
-        )
-        first = {column[token] for token in self.domain.first}
-        later = {column[token] for token in self.domain.later}
-        return (first.pop(), later.pop()) if len(first) == len(later) == 1 else None
 
     # Loops.
 
@@ -487,7 +574,7 @@ class Analysis:
 
 
 _STATE = (
-    "_visited", "order", "_forms", "_pieces", "_parts", "_named", "facts", "heads", "placed_values", "shares_of_start",
+    "_visited", "order", "_forms", "_pieces", "_parts", "_named", "facts", "heads", "placed_values", "functions", "tied",
     "reciprocals", "bounds_by_token", "bounds_by_place",
 )
 """The attributes of an analysis that hold facts of nodes."""
@@ -497,19 +584,38 @@ def _chooses(head: Attention) -> bool:
     return head.bias is not None or any(form.terms for form in head.key)
 
 
-def _moved(fact: Fact) -> Fact:
-    """What is known at another position: not what depends on the position."""
+def is_feature(atom: Atom, features: Sequence[Feature]) -> bool:
+    """Whether an atom is one of some features."""
+    return isinstance(atom[0], Position) and atom[0].feature in features
+
+
+def _key_of(form: Affine) -> Key:
+    """A form as a key of dictionaries."""
+    return frozenset(form.terms.items()), form.constant
+
+
+def _retrieved(fact: Fact, head: Attention) -> Fact:
+    """What is known of a value that a head retrieves from one of the keys that tie.
+
+    Steps that depend on the position are dropped, but 1/(i+1) becomes 1/c for the number c of positions up to this key.
+    """
 
     def keep(step: Step | None) -> Step | None:
-        return step if step is not None and step.is_same_at_all_positions else None
+        if step is None or step.is_same_at_all_positions:
+            return step
+        moved = replace(step, next=0, counts=step.counts | {head})
+        return moved if step.next == 1 and not step.rest and not step.counts else None
 
-    return Fact(fact.low, fact.high, keep(fact.step), keep(fact.difference), fact.values)
+    step = keep(fact.step)
+    is_step = fact.is_step and step is not None
+    return Fact(fact.low, fact.high, step, keep(fact.difference), fact.values, is_step)
 
 
 def _monomial_fact(feature: Monomial, last: int) -> Fact:
     """What is known of factor · i^a (i+1)^b n^c (n+1)^d (n-i+1)^e for 0 ≤ i ≤ n ≤ last.
 
-    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound.
+    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound. A product of
+    powers of i+1, n+1 and n-i+1 is a step itself.
     """
     rising = max(feature.i, 0) + max(feature.next, 0) + max(feature.rest, 0) + max(feature.n, 0)
     degree = rising + feature.length
@@ -521,6 +627,5 @@ def _monomial_fact(feature: Monomial, last: int) -> Fact:
         high = feature.factor * Fraction(last) ** rising
     step = None
     if min(feature.i, feature.n) >= 0:
-        step = Step(feature.factor, max(-feature.next, 0), max(-feature.length, 0), max(-feature.rest, 0))
-    is_reciprocal = feature in (Monomial(next=-1), Monomial(rest=-1))
-    return Fact(low, high, step, step, is_reciprocal=is_reciprocal)
+        step = Step(feature.factor, -feature.next, -feature.length, -feature.rest)
+    return Fact(low, high, step, step, is_step=not feature.i and not feature.n)

@@ -43,7 +43,7 @@ class Step:
 
     Args:
         factor: A nonnegative rational.
-        next: a.
+        next: a; it may be negative, as b and c may.
         length: b.
         rest: c.
         counts: Heads; the count of a head is the number of keys that tie for its maximum.
@@ -118,7 +118,7 @@ class Fact:
         step: All values are multiples of it; None if nothing is known.
         difference: Differences of two values of one length are multiples of it; None if nothing is known.
         values: All values, in order, if they are few.
-        is_reciprocal: Whether every value is 1/k for an integer k ≥ 1.
+        is_step: Whether every value is equal to the step, which is positive.
     """
 
     low: Fraction
@@ -126,7 +126,7 @@ class Fact:
     step: Step | None = None
     difference: Step | None = None
     values: tuple[Fraction, ...] | None = None
-    is_reciprocal: bool = False
+    is_step: bool = False
 
     @staticmethod
     def of(values: Iterable[Fraction]) -> Fact:
@@ -155,6 +155,12 @@ class Fact:
         return self.values is not None and set(self.values) <= {ZERO, ONE}
 
     @property
+    def is_reciprocal(self) -> bool:
+        """Whether every value is 1/k for an integer k ≥ 1."""
+        step = self.step
+        return self.is_step and step is not None and step.factor == 1 and min(step.next, step.length, step.rest) >= 0
+
+    @property
     def size(self) -> Fraction:
         """The largest absolute value."""
         return max(abs(self.low), abs(self.high))
@@ -164,6 +170,14 @@ class Fact:
         """The step of the differences of values at two positions of an input; None if it depends on the positions."""
         step = self.difference if self.difference is not None else self.step
         return step if step is not None and step.is_same_at_all_positions else None
+
+    def product(self, other: Fact) -> Fact:
+        """What is known of the product with another number; its differences are not followed."""
+        step = None if self.step is None or other.step is None else self.step.product(other.step)
+        if INFINITY in (self.size, other.size):
+            return Fact(-INFINITY, INFINITY, step)
+        corners = [x * y for x in (self.low, self.high) for y in (other.low, other.high)]
+        return Fact(min(corners), max(corners), step)
 
     def join(self, other: Fact) -> Fact:
         """What is known of a number that is one or the other."""
@@ -212,4 +226,5 @@ def sum_facts(parts: Sequence[tuple[Fraction, Fact]], constant: Fraction) -> Fac
         low, high = low + weight * below, high + weight * above
     steps = (None if fact.step is None else fact.step.scale(weight) for weight, fact in parts)
     differences = (None if fact.difference is None else fact.difference.scale(weight) for weight, fact in parts)
-    return Fact(low, high, join_steps([Step(abs(constant)), *steps]), join_steps(differences))
+    is_step = not constant and len(parts) == 1 and parts[0][0] > 0 and parts[0][1].is_step
+    return Fact(low, high, join_steps([Step(abs(constant)), *steps]), join_steps(differences), is_step=is_step)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -135,10 +136,17 @@ class FunctionTables:
     Args:
         rows: The rows.
         length: n, if the number of positions is fixed; else features of n have no table.
+        given: The keys with the best score at each position, if there are keys at other positions than those of the
+            rows; else they are computed.
     """
 
-    def __init__(self, rows: Sequence[Row], length: int | None) -> None:
-        self.rows, self.length = rows, length
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        length: int | None,
+        given: Mapping[Attention, list[NDArray[np.intp]]] | None = None,
+    ) -> None:
+        self.rows, self.length, self.given = rows, length, given
         self.has_positions = bool(rows) and rows[0].position is not None
         self._columns: dict[Atom, Column] = {}
         self._local: dict[Node, bool] = {}
@@ -179,7 +187,7 @@ class FunctionTables:
         return self._iterations[node]
 
     def _find_iterations(self, node: Loop) -> list[list[Column]] | None:
-        if isinstance(node.iterations, Feature) and self.length is None:
+        if self.given is not None or (isinstance(node.iterations, Feature) and self.length is None):
             return None
         times = node.count_iterations(self.length)
         if not times <= MAX_ITERATIONS or not all(map(self.has_form, node.initial)):
@@ -226,6 +234,8 @@ class FunctionTables:
 
     def best_keys(self, node: Attention) -> list[NDArray[np.intp]] | None:
         """The visible keys with the best score at each position, if the positions decide the scores."""
+        if self.given is not None:
+            return self.given.get(node)
         if node not in self._best_keys:
             terms = [(query, key) for query, key in zip(node.query, node.key, strict=True) if key.terms]
             found = self.scores(node, terms)
@@ -256,6 +266,12 @@ class FunctionTables:
     def _at_rows(self, values: Column) -> Column:
         """From a value at each position to a value in each row."""
         return Column(values.numerators[self._first_rows[1]], values.denominator)
+
+    def values(self, form: Affine, tokens: AbstractSet[str]) -> set[Fraction]:
+        """The values of a form in the rows of some tokens."""
+        column = self.column(form)
+        places = [k for k, row in enumerate(self.rows) if row.token in tokens]
+        return {Fraction(x, column.denominator) for x in set(column.numerators[places].tolist())}
 
     def column(self, form: Affine) -> Column:
         """The value of a form in each row."""

@@ -133,6 +133,17 @@ def find_outside(loop: Loop) -> list[Node]:
     return [node for node in topological_order(loop.body, inputs_outside_loops) if node not in inside]
 
 
+def expand_named(form: Affine) -> Affine:
+    """Write a form over what its named terms stand for."""
+    if not any(isinstance(node, Named) for node, _ in form.terms):
+        return form
+    parts = [
+        (node.forms[k] if isinstance(node, Named) else Affine({(node, k): Fraction(1)})) * factor
+        for (node, k), factor in form.terms.items()
+    ]
+    return Affine.sum([Affine({}, form.constant), *parts])
+
+
 def token(
     name: str, table: Mapping[str, tuple[Fraction | int, ...]], *, labels: tuple[str, ...] | None = None
 ) -> Signal:
