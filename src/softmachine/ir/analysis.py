@@ -505,11 +505,8 @@ class Analysis:
         return node.count_iterations(self.length)
 
 
-_STATE = (
-    "_visited", "order", "_forms", "_pieces", "_parts", "_named", "facts", "heads", "placed_values", "shares_of_start",
-    "reciprocals",
-)
-"""The attributes of an analysis that hold facts of nodes."""
+_STATE = ("_visited", "order", "_forms", "_pieces", "_parts", "_named", "facts", "heads", "placed_values")
+"""The attributes of an analysis whose contents depend on what loops carry."""
 
 
 def _chooses(head: Attention) -> bool:
