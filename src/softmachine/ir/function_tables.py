@@ -175,7 +175,8 @@ class FunctionTables:
             case Unit() | Named():
                 return all(map(self.has_form, node.forms))
             case Attention() if self.has_positions and not node.weighting.is_unique_hard:
-                return all(map(self.is_positional, node.value)) and (is_uniform_causal(node) or bool(self.best_keys(node)))
+                local = all(map(self.is_positional, node.value))
+                return local and (is_uniform_causal(node) or self.best_keys(node) is not None)
             case Loop():
                 return self.iterations(node) is not None
         return False
@@ -193,19 +194,24 @@ class FunctionTables:
         if not times <= MAX_ITERATIONS or not all(map(self.has_form, node.initial)):
             return None
         body = list(topological_order(node.body, inputs_outside_loops, {node.carried}))
-        for inner in body:  # what does not depend on the iteration is found once
-            if not self.has(inner) and isinstance(inner, Attention):
-                self.best_keys(inner)
+        for read in body:  # what does not depend on the iteration is found once
+            if not self.has(read) and isinstance(read, Attention):
+                self.best_keys(read)
         carried = [list(map(self.column, node.initial))]
         for _ in range(times):
-            inner = FunctionTables(self.rows, self.length)
-            inner._local = {known: True for known, holds in self._local.items() if holds} | {node.carried: True}
-            inner._best_keys = {head: keys for head, keys in self._best_keys.items() if keys is not None}
-            inner._columns = self._columns | {(node.carried, k): column for k, column in enumerate(carried[-1])}
-            if not all(map(inner.has, body)):
+            tables = self._with_carried(node, carried[-1])
+            if not all(map(tables.has, body)):
                 return None
-            carried.append(list(map(inner.column, node.body)))
+            carried.append(list(map(tables.column, node.body)))
         return carried
+
+    def _with_carried(self, node: Loop, carried: Sequence[Column]) -> FunctionTables:
+        """The tables in an iteration that begins with these numbers."""
+        found = FunctionTables(self.rows, self.length)
+        found._local = {known: True for known, holds in self._local.items() if holds} | {node.carried: True}
+        found._best_keys = {head: keys for head, keys in self._best_keys.items() if keys is not None}
+        found._columns = self._columns | {(node.carried, k): column for k, column in enumerate(carried)}
+        return found
 
     def scores(self, node: Attention, terms: Iterable[tuple[Affine, Affine]]) -> tuple[NDArray[Any], int] | None:
         """The scores of all queries and keys, times a common denominator; None if positions do not decide them.
@@ -228,8 +234,8 @@ class FunctionTables:
         kind: Any = object if largest >= MAX_INTEGER else np.int64
         positions = len(self._first_rows[0])
         total = np.zeros((positions, positions), dtype=kind)
-        for factor, (query, key) in zip(factors, columns, strict=True):
-            total += np.outer(query.numerators.astype(kind) * factor, key.numerators.astype(kind))
+        for factor, (queries, keys) in zip(factors, columns, strict=True):
+            total += np.outer(queries.numerators.astype(kind) * factor, keys.numerators.astype(kind))
         return total, over
 
     def best_keys(self, node: Attention) -> list[NDArray[np.intp]] | None:
@@ -237,11 +243,10 @@ class FunctionTables:
         if self.given is not None:
             return self.given.get(node)
         if node not in self._best_keys:
-            terms = [(query, key) for query, key in zip(node.query, node.key, strict=True) if key.terms]
-            found = self.scores(node, terms)
-            self._best_keys[node] = None if found is None else [
-                seen[row == row.max()] if len(row) else seen for seen, row in visible_scores(node.mask, found[0])
-            ]
+            found = self.scores(node, [pair for pair in zip(node.query, node.key, strict=True) if pair[1].terms])
+            rows = [] if found is None else visible_scores(node.mask, found[0])
+            best = [seen[row == row.max()] if len(row) else seen for seen, row in rows]
+            self._best_keys[node] = None if found is None else best
         return self._best_keys[node]
 
     def is_positional(self, form: Affine) -> bool:
@@ -335,10 +340,10 @@ class FunctionTables:
         if is_uniform_causal(node):
             large = values.size * len(values.numerators) >= MAX_INTEGER
             sums = np.cumsum(values.numerators.astype(object if large else np.int64)).tolist()
-            counts = range(1, len(sums) + 1)
+            counts = list(range(1, len(sums) + 1))
         else:
             chosen = self.best_keys(node) or []
-            sums, counts = [int(values.numerators[keys].sum()) for keys in chosen], map(len, chosen)
+            sums, counts = [int(values.numerators[keys].sum()) for keys in chosen], list(map(len, chosen))
         over = values.denominator
         return Column.of([Fraction(x, over * c) if c else ZERO for x, c in zip(sums, counts, strict=True)])
 
