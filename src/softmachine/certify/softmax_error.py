@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -43,7 +42,7 @@ from functools import lru_cache
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE
 from softmachine.ir.head_rules import Scores, monomial_of
-from softmachine.ir.piecewise import ROUND_UP, PiecewiseForm, TooManyBoxesError
+from softmachine.ir.piecewise import ROUND_UP, PiecewiseForm
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.support.errors import ConstructionError
@@ -262,8 +261,7 @@ class ErrorAnalysis:
             error = sum(factor * self.errors[atom] for atom, factor in terms) * ROUND_UP
             if error and any(isinstance(node, Unit) for (node, _), _ in terms):
                 pieces = self.analysis.piecewise(form)
-                with suppress(TooManyBoxesError):
-                    error = error if pieces is None else min(error, self.of_pieces(pieces))
+                error = error if pieces is None else min(error, self.of_pieces(pieces))
             self.forms[id(form)] = error
         return self.forms[id(form)]
 
