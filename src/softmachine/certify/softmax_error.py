@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -44,7 +43,7 @@ from softmachine.ir.advice import advise_comparison, advise_grid, advise_roundin
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE
 from softmachine.ir.head_rules import Scores
-from softmachine.ir.piecewise import ROUND_UP, PiecewiseForm, TooManyBoxesError
+from softmachine.ir.piecewise import ROUND_UP, PiecewiseForm
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, format_form, topological_order
 from softmachine.support.errors import ConstructionError
@@ -276,8 +275,7 @@ class ErrorAnalysis:
                 raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
             if error and any(isinstance(node, Unit) for (node, _), _ in terms):
                 pieces, parts = self.analysis.piecewise(form), self.analysis.parts(form)
-                with suppress(TooManyBoxesError):
-                    error = error if pieces is None else min(error, self.of_pieces(pieces))
+                error = error if pieces is None else min(error, self.of_pieces(pieces))
                 if parts:
                     error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
             self.forms[id(form)] = error

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, product
@@ -36,7 +35,7 @@ from softmachine.ir.function_tables import (
     token_rows,
 )
 from softmachine.ir.guards import Bounds, find_guards
-from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm, TooManyBoxesError
+from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm
 from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import (
     Attention,
@@ -233,9 +232,7 @@ class Analysis:
             base = self._forms[key] = self.sum(form) if function is None else function.fact(self.positions)
             if function is None and self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
-                found = None
-                with suppress(TooManyBoxesError):
-                    found = None if pieces is None else pieces.fact()
+                found = None if pieces is None else pieces.fact()
                 if pieces is not None and found is not None:
                     beside = [(ONE, found), (ONE, self.sum(pieces.other))]
                     self._forms[key] = (sum_facts(beside, ZERO) if pieces.other.terms else found).narrow(base)
@@ -321,9 +318,9 @@ class Analysis:
         self.of(form)
         return self._parts.get((frozenset(form.terms.items()), form.constant), [])
 
-    def pieces(self, form: Affine, own: Named | None, absorbed: bool = True) -> PiecewiseForm | None:
+    def pieces(self, original: Affine, own: Named | None, *, partly: bool = False) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
-        form = self.absorb(form, own) if absorbed else form
+        form = self.absorb(original, own, partly=partly)
         units = [atom for atom in form.terms if isinstance(atom[0], Unit) and atom[0].activation == "relu"]
         pre = [atom[0].forms[atom[1]] for atom in units if isinstance(atom[0], Unit)]
         rest = Affine({atom: factor for atom, factor in form.terms.items() if atom not in units}, form.constant)
@@ -338,16 +335,13 @@ class Analysis:
         placed = [a for a in infinite if a in self.placed_values]
         split = self.find_line(forms, [a for a in infinite if a not in self.placed_values])
         if split is None:
-            return None
+            return None if partly else self.pieces(original, own, partly=True)
         line, slopes, other = split
         weights = [form.terms[atom] for atom in units]
         guards = find_guards(self, list(finite), tables)
         columns = [*map(tables.column, parts), *(guard.offset or tables.column(NOTHING) for guard in guards)]
-        try:
-            table = self.place_values(columns, placed, forms) if placed else stack_columns(columns)
-        except TooManyBoxesError:
-            return None
-        return PiecewiseForm(forms, weights, table, finite, guards, line, slopes, other)
+        table = self.place_values(columns, placed, forms) if placed else stack_columns(columns)
+        return table and PiecewiseForm(forms, weights, table, finite, guards, line, slopes, other)
 
     def split(self, form: Affine) -> list[Affine]:
         """The form as a sum of forms, each with the units of one line."""
@@ -359,8 +353,8 @@ class Analysis:
             groups[frozenset((a, read[a] / read[first]) for a in infinite if first)][node, k] = factor
         return [Affine(terms) for terms in groups.values()]
 
-    def place_values(self, columns: Sequence[Column], placed: Sequence[Atom], forms: Sequence[Affine]) -> Table:
-        """The rows of columns for a position and a token, for all values of some atoms at the position."""
+    def place_values(self, columns: Sequence[Column], placed: Sequence[Atom], forms: Sequence[Affine]) -> Table | None:
+        """The rows of columns for a position and a token, for all values of some atoms there; None if too many."""
         factors = [[form.terms.get(atom, ZERO) for atom in placed] for form in forms]
         factors += [[ZERO] * len(placed)] * (len(columns) - len(forms))
         found: set[tuple[Fraction, ...]] = set()
@@ -369,7 +363,7 @@ class Analysis:
                 moved = (x + sum(map(mul, own, choice), ZERO) for x, own in zip(base, factors, strict=True))
                 found.add(tuple(moved))
                 if len(found) > MAX_BOXES:
-                    raise TooManyBoxesError
+                    return None
         return stack_columns([Column.of(values) for values in zip(*found, strict=True)])
 
     def is_tabulated(self, atom: Atom) -> bool:
@@ -403,15 +397,17 @@ class Analysis:
         line = self.sum(Affine(unit)) if len(unit) > 1 else self.facts[first]
         return None if line.size == INFINITY else (line, multiples, other)
 
-    def absorb(self, form: Affine, own: Named | None) -> Affine:
-        """Write a form over named numbers, where it contains all of one."""
+    def absorb(self, form: Affine, own: Named | None, *, partly: bool = False) -> Affine:
+        """Write a form over named numbers, where it contains all of one, or most if that makes it shorter."""
         limit = self.order.get(own, len(self.order)) if own is not None else len(self.order)
         candidates = {node for atom in form.terms for node in self._named.get(atom, ()) if self.order[node] < limit}
         for node in sorted(candidates, key=lambda node: (-len(node.forms[0].terms), -self.order[node])):
-            own_terms = [(a, factor) for a, factor in node.forms[0].terms.items() if not isinstance(a[0], Token)]
-            atom, factor = own_terms[0]
-            multiple = form.terms.get(atom, ZERO) / factor
-            if multiple and all(form.terms.get(a) == multiple * f for a, f in own_terms):
+            terms = {a: factor for a, factor in node.forms[0].terms.items() if not isinstance(a[0], Token)}
+            common = [atom for atom in terms if atom in form.terms]
+            if len(common) < len(terms) and not (partly and 2 * len(common) > len(terms) + 1):
+                continue
+            ((multiple, cancelled),) = Counter(form.terms[a] / terms[a] for a in common).most_common(1)
+            if cancelled == len(terms) or (partly and 1 + len(terms) - len(common) < cancelled):
                 form = form + node.forms[0] * -multiple + Affine({(node, 0): multiple})
         return form
 

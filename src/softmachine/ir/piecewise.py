@@ -9,6 +9,7 @@ Attention Using Soft Attention"), it disappears.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -49,10 +50,6 @@ class Guard:
     offset: Column | None = None
 
 
-class TooManyBoxesError(Exception):
-    """There are more boxes than are enumerated."""
-
-
 @dataclass(frozen=True)
 class Corners:
     """The corners of all boxes.
@@ -69,12 +66,15 @@ class Corners:
     on_line: NDArray[np.bool_]
     places: Sequence[Fraction]
 
+    def active_between(self) -> NDArray[np.bool_]:
+        """Which units are active inside the boxes that extend along the line."""
+        first, pre = np.flatnonzero(self.on_line), self.points[:, 1:]
+        return np.asarray((pre[first] > 0) | (pre[first + 1] > 0), dtype=bool)
+
 
 @dataclass(frozen=True)
 class PiecewiseForm:
     """F = rest + other + Σ weight · ReLU(pre-activation), on all boxes.
-
-    Methods raise a TooManyBoxesError if there are too many boxes.
 
     Args:
         forms: The rest, and the pre-activations.
@@ -97,21 +97,21 @@ class PiecewiseForm:
     other: Affine
 
     @cached_property
-    def corners(self) -> Corners:
-        """The corners of all boxes."""
-        scale, rows = self.choices(eliminate=False)
-        if self.line is None:
-            return Corners(scale, rows, np.zeros(len(rows), dtype=bool), [ZERO] * len(rows))
-        cut = _cut_reciprocals if self.line.is_reciprocal and len(rows) <= MAX_UNSORTED else _cut_line
-        return cut(rows, scale, self.line, self.slopes)
+    def corners(self) -> Corners | None:
+        """The corners of all boxes; None if there are too many."""
+        found = self.choices(eliminate=False)
+        if found is None or self.line is None:
+            return found and Corners(*found, np.zeros(len(found[1]), dtype=bool), [ZERO] * len(found[1]))
+        cut = _cut_reciprocals if self.line.is_reciprocal and len(found[1]) <= MAX_UNSORTED else _cut_line
+        return cut(*found, self.line, self.slopes)
 
     @property
     def weight_scale(self) -> int:
         """The common denominator of the weights."""
         return lcm(*(weight.denominator for weight in self.weights))
 
-    def choices(self, *, eliminate: bool) -> tuple[int, Numbers]:
-        """The values of the forms for each choice of the finite variables, times a common denominator.
+    def choices(self, *, eliminate: bool) -> tuple[int, Numbers] | None:
+        """A common denominator, and the values of the forms for each choice of the finite variables; None if too many.
 
         Args:
             eliminate: Whether only the value of F is needed. It is then in the first column, and the choices are fewer:
@@ -124,7 +124,7 @@ class PiecewiseForm:
         most = sum((own.max(axis=0) for own in choices.values()), np.zeros(rows.shape[1], dtype=rows.dtype))[1:width]
         for atom, own in choices.items():
             if len(rows) * len(own) > MAX_BOXES or rows.size * len(own) > MAX_NUMBERS:
-                raise TooManyBoxesError
+                return None
             rows = (rows[:, None, :] + own[None, :, :]).reshape(-1, rows.shape[1])
             for column, guard, left in zip(range(width, rows.shape[1]), self.guards, pending, strict=True):
                 if atom in left:
@@ -176,53 +176,49 @@ class PiecewiseForm:
         first = rows.astype(kind) * (scale // least) * np.array(own, dtype=kind) + np.array(start, dtype=kind)
         return scale, first, {atom: np.array(choices, dtype=kind) for atom, choices in added.items()}
 
-    def values(self) -> Numbers:
-        """The value of the form at each corner, times ``scale`` and the common denominator of the weights."""
-        points, weight_scale = self.corners.points, self.weight_scale
-        large = int(np.abs(points).max(initial=0)) * (1 + sum(map(abs, self.weights))) * weight_scale >= MAX_INTEGER
-        rest, *pre = np.moveaxis(points.astype(object) if large else points, 1, 0)
-        total = rest * weight_scale
-        for weight, column in zip(self.weights, pre, strict=True):
-            total = total + int(weight * weight_scale) * np.maximum(column, 0)
-        return total
-
     def fact(self) -> Fact | None:
-        """What is known of the form, without ``other``; None if there is no box, which means that facts disagree."""
+        """What is known of the form, without ``other``; None if there are too many boxes, or none."""
         if self.line is None:
-            over, found = self.choices(eliminate=True)
-            return Fact.of(Fraction(value, over) for value in set(found.tolist())) if len(found) else None
-        over, values = self.corners.scale * self.weight_scale, self.values().tolist()
-        if not values:
-            return None
-        boxes = np.flatnonzero(self.corners.on_line).tolist()
-        slopes = self.slopes_of_boxes()
+            found = self.choices(eliminate=True)
+            values = set(found[1].tolist()) if found else ()
+            return Fact.of(Fraction(value, found[0]) for value in values) if found and values else None
+        return self.fact_on_line(self.corners, self.line) if self.corners and len(self.corners.points) else None
+
+    def fact_on_line(self, corners: Corners, line: Fact) -> Fact:
+        """What is known of the form if it has a line."""
+        over, values = corners.scale * self.weight_scale, self.values(corners).tolist()
+        boxes = np.flatnonzero(corners.on_line).tolist()
+        slopes = self.slopes_of_boxes(corners)
         if not any(slopes):
             return Fact.of_quotients(values, over)
         step = None
-        if self.line.step is not None:
+        if line.step is not None:
             # On a box the form is constant + slope · line; a corner without a box is a point.
-            found = {(values[k], self.corners.places[k], slope) for k, slope in zip(boxes, slopes, strict=True)}
+            found = {(values[k], corners.places[k], slope) for k, slope in zip(boxes, slopes, strict=True)}
             constants = {Fraction(value, over) - slope * place for value, place, slope in found}
             inside = {*boxes, *(k + 1 for k in boxes)}
             constants |= {Fraction(value, over) for k, value in enumerate(values) if k not in inside}
-            lines = (self.line.step.scale(slope) for slope in set(slopes))
+            lines = (line.step.scale(slope) for slope in set(slopes))
             step = join_steps([Step(common_step(constants)), *lines])
         return Fact(Fraction(min(values), over), Fraction(max(values), over), step, step)
 
-    def slopes_of_boxes(self) -> list[Fraction]:
+    def values(self, corners: Corners) -> Numbers:
+        """The value of the form at each corner, times ``scale`` and the common denominator of the weights."""
+        points, weight_scale = corners.points, self.weight_scale
+        large = int(np.abs(points).max(initial=0)) * (1 + sum(map(abs, self.weights))) * weight_scale >= MAX_INTEGER
+        points = points.astype(object) if large else points
+        weights = np.array([int(weight * weight_scale) for weight in self.weights], dtype=points.dtype)
+        return points[:, 0] * weight_scale + np.maximum(points[:, 1:], 0) @ weights
+
+    def slopes_of_boxes(self, corners: Corners) -> list[Fraction]:
         """How the form grows along the line, in each box that extends along it."""
         rest, *own = self.slopes
         parts = [weight * slope for weight, slope in zip(self.weights, own, strict=True)]
-        patterns, index = np.unique(self.active_between(), axis=0, return_inverse=True)
+        patterns, index = np.unique(corners.active_between(), axis=0, return_inverse=True)
         slopes = [
             rest + sum((part for part, on in zip(parts, row, strict=True) if on), ZERO) for row in patterns.tolist()
         ]
         return [slopes[k] for k in index.ravel().tolist()]
-
-    def active_between(self) -> NDArray[np.bool_]:
-        """Which units are active inside the boxes that extend along the line."""
-        first, pre = np.flatnonzero(self.corners.on_line), self.corners.points[:, 1:]
-        return np.asarray((pre[first] > 0) | (pre[first + 1] > 0), dtype=bool)
 
     @cached_property
     def coefficients(self) -> tuple[list[Atom], Numbers]:
@@ -241,14 +237,15 @@ class PiecewiseForm:
         beside = sum(abs(float(factor)) * errors[atom] for atom, factor in self.other.terms.items())
         if not sizes.any():
             return beside * ROUND_UP
+        if self.corners is None:
+            return math.inf
         weights = np.array(list(map(float, self.weights)))
         doubts = np.abs(factors[1:]) @ sizes * ROUND_UP
         pre = self.corners.points[:, 1:].astype(float) / self.corners.scale
         uncertain = np.abs(pre) * tolerance <= doubts * ROUND_UP
-        active = pre > 0
-        first = np.flatnonzero(self.corners.on_line)
+        active, first = pre > 0, np.flatnonzero(self.corners.on_line)
         if len(first):  # inside a box, a unit is uncertain only if it is so at one of its ends
-            active = np.vstack([active, active[first] | active[first + 1]])
+            active = np.vstack([active, self.corners.active_between()])
             uncertain = np.vstack([uncertain, uncertain[first] | uncertain[first + 1]])
         others = np.array([float(self.other.terms.get(atom, 0)) for atom in variables])
         gradients = factors[0] - others + ((active & ~uncertain) * weights) @ factors[1:]
@@ -256,7 +253,7 @@ class PiecewiseForm:
         return (float(bounds.max(initial=0.0)) + beside) * ROUND_UP
 
 
-def _cut_reciprocals(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fraction]) -> Corners:
+def _cut_reciprocals(scale: int, rows: Numbers, line: Fact, slopes: Sequence[Fraction]) -> Corners:
     """The corners of all boxes along a line of numbers 1/k: its ends, and the points next to a zero of a unit."""
     points: list[list[Fraction]] = []
     on_line: list[bool] = []
@@ -279,8 +276,11 @@ def _cut_reciprocals(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fra
     return Corners(over, np.array(scaled, dtype=kind).reshape(-1, len(slopes)), np.array(on_line, dtype=bool), places)
 
 
-def _cut_line(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fraction]) -> Corners:
-    """The corners of all boxes along the line: its ends, and the points next to where a unit changes its sign."""
+def _cut_line(scale: int, rows: Numbers, line: Fact, slopes: Sequence[Fraction]) -> Corners | None:
+    """The corners of all boxes along the line: its ends, and the points next to where a unit changes its sign.
+
+    None if there are too many.
+    """
     grid = line.step.factor if line.step is not None and line.step.is_constant else ZERO
     if grid:
         more = lcm(*((slope * grid * scale).denominator for slope in slopes))
@@ -303,7 +303,7 @@ def _cut_line(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fraction])
         for near in (-column // slope, -(column // slope))
     ]
     if len(rows) * (len(zeros) + 2) > MAX_BOXES:
-        raise TooManyBoxesError
+        return None
     ends = [np.full(len(rows), end, dtype=kind) for end in (first, last)]
     corners = np.sort(np.stack([*ends, *zeros], axis=1), axis=1)
     new = np.ones(corners.shape, dtype=bool)

@@ -76,9 +76,10 @@ class Affine:
         return Affine(terms, self.constant + other.constant)
 
     def __mul__(self, factor: Fraction) -> Affine:
-        if not factor:
-            return Affine({})
-        return Affine({atom: factor * own for atom, own in self.terms.items()}, factor * self.constant)
+        if not factor or factor == 1:
+            return self if factor else Affine({})
+        terms = {atom: factor if own == 1 else factor * own for atom, own in self.terms.items()}
+        return Affine(terms, factor * self.constant)
 
     @staticmethod
     def sum(forms: Iterable[Affine]) -> Affine:
