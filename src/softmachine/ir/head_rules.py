@@ -31,9 +31,21 @@ def judge(analysis: Analysis, node: Attention) -> HeadFact:
 
 
 def decide(scores: Scores) -> HeadFact:
-    """Return what the first rule that applies proves of scores."""
-    found = next((found for rule in RULES if (found := rule(scores)) is not None), None)
+    """Return what the first rule that applies proves of scores.
+
+    Tables of positions come first where padding fixes the positions; else only where closed forms do not show that keys
+    that tie hold equal values, since their gaps are numbers and not functions of the length.
+    """
+    rules = (*CLOSED_RULES, *TABLE_RULES, *GRID_RULES) if scores.analysis.is_padded else (*CLOSED_RULES, *GRID_RULES)
+    found = find_rule(scores, rules)
+    if not scores.analysis.is_padded and not (found and found.single_key):
+        found = find_rule(scores, TABLE_RULES) or found
     return HeadFact("none", reason=scores.missing) if found is None else found
+
+
+def find_rule(scores: Scores, rules: Iterable[Callable[[Scores], HeadFact | None]]) -> HeadFact | None:
+    """Return what the first of some rules that applies proves of scores."""
+    return next((found for rule in rules if (found := rule(scores)) is not None), None)
 
 
 DECAYS = (ScoreDecay.FLAT, ScoreDecay.LINEAR, ScoreDecay.QUADRATIC)
@@ -522,13 +534,9 @@ def start_is_best(analysis: Analysis, node: Attention, *, at_start: bool = False
     return True
 
 
-RULES: tuple[Callable[[Scores], HeadFact | None], ...] = (
-    lookup,
-    ramp,
-    positions_and_bit,
-    positions,
-    part,
-    start_apart,
-    grid,
-)
-"""The rules, in the order in which they are tried."""
+CLOSED_RULES = (lookup, ramp)
+"""Rules whose statements are about every length; tried in this order."""
+TABLE_RULES = (positions_and_bit, positions)
+"""Rules that compare the scores of all positions."""
+GRID_RULES = (part, start_apart, grid)
+"""Rules that rest on the grid of the scores."""
