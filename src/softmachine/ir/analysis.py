@@ -259,7 +259,7 @@ class Analysis:
             exact = Fact.of(self.by_place.column(form).distinct())
             if exact.values is not None and (base.step is None or base.step.is_constant):
                 return exact
-            return Fact(exact.low, exact.high, base.step, base.difference)
+            return replace(base, low=exact.low, high=exact.high)
         return base
 
     def function(self, form: Affine) -> PositionFunction | None:
