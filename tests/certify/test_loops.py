@@ -10,6 +10,7 @@ import pytest
 import softmachine as sm
 from softmachine.certify.softmax_error import compute_budget
 from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser
+from softmachine.ir.gadgets import round_unit_bit
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT
 from softmachine.languages.circuit import parity, threshold
@@ -51,7 +52,7 @@ def repeating(turns: int, *, rounds: bool) -> Program:
     def turn(bit: Signal) -> Signal:
         query, key = constant(1), -position(I)
         found = attend("first", query=query, key=key, value=bit, mask=Mask.ALL, gap=Fraction(1), single_key=True)
-        return named("again", found.with_range(BIT), restores=found if rounds else None)
+        return round_unit_bit("again", found) if rounds else named("again", found.with_range(BIT))
 
     first = named("bit", token("bit", BITS))
     return recogniser("repeating", tuple(BITS), loop("turns", iterations=turns, initial=first, body=turn))

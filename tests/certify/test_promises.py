@@ -20,9 +20,7 @@ from softmachine.exports.manifest import MANIFEST_FILE
 from softmachine.inspection.page.model_json import build_softmax_data
 from softmachine.ir import Program, attend, position, recogniser, stack, token
 from softmachine.ir.gadgets import round_unit_bit
-from softmachine.ir.interpreter import evaluate
-from softmachine.ir.primitives import named, relu
-from softmachine.ir.ranges import BIT, integer
+from softmachine.ir.ranges import BIT
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.studies.sweeps import Recipe
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, ContextTooShortError, SourceError
@@ -265,15 +263,6 @@ def test_inputs_that_outgrow_the_model_are_not_counted(monkeypatch: pytest.Monke
     monkeypatch.setattr(RecogniserCodec, "prompt", outgrow)
     tested = check_promises(first_letter(codec, Fraction(1, 6)), codec, 40)
     assert (tested.short, tested.complete, tested.longest) == (7, 2, 2)
-
-
-def test_what_does_not_round_is_no_rounding() -> None:
-    """``restores`` promises that an error of 1/4 is gone; a unit that passes numbers on does not do that."""
-    bit = attend("mean", value=token("bit", {"a": (1,), "b": (1,)}), single_key=True)
-    passed = named("passed", relu("same", bit).with_range(integer(0, 1)), restores=bit)
-    with pytest.raises(ConstructionError, match="'passed' at position 0 does not restore mean"):
-        evaluate(passed, "ab")
-    assert evaluate(round_unit_bit("right", bit), "ab") == [(Fraction(1),), (Fraction(1),)]
 
 
 def test_digests_ignore_names_and_notice_every_weight() -> None:

@@ -93,15 +93,10 @@ class Attention(Node):
 
 @dataclass(frozen=True, eq=False)
 class Named(Node):
-    """Forms that the residual stream carries under a name.
-
-    ``restores``, if given, are the forms whose rounded values these are: errors of at most 1/4 in them do not change
-    these forms.
-    """
+    """Forms that the residual stream carries under a name."""
 
     forms: tuple[Affine, ...]
-    restores: tuple[Affine, ...] = ()
-    form_fields = ("forms", "restores")
+    form_fields = ("forms",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,16 +236,9 @@ def attend(
     return node_signal(node, exclusive=chosen and value.is_one_hot)
 
 
-def named(name: str, signal: Signal, *, restores: Signal | None = None) -> Signal:
-    """Store the signal in the residual stream under a name: later stages read the named coordinate.
-
-    Args:
-        name: The name.
-        signal: The signal to store.
-        restores: The signal whose rounded value this one is, if any: errors up to 1/4 in it are removed.
-    """
-    restored = restores.forms if restores is not None else ()
-    node = Named(name, signal.ranges, signal.forms, restored, labels=signal.labels)
+def named(name: str, signal: Signal) -> Signal:
+    """Store the signal in the residual stream under a name: later stages read the named coordinate."""
+    node = Named(name, signal.ranges, signal.forms, labels=signal.labels)
     return node_signal(node, exclusive=signal.is_one_hot)
 
 
