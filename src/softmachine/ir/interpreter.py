@@ -1,6 +1,6 @@
 """Exact interpreter of signal graphs on a token sequence: the oracle of the compiler.
 
-Written for readability, not speed. It checks every range, score gap, tie and rounding that the author declared.
+Written for readability, not speed. It checks every range, score gap and tie that the author declared.
 """
 
 from __future__ import annotations
