@@ -15,12 +15,16 @@ from softmachine.ir import Program
 from softmachine.ir.analysis import Analysis, HeadFact
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import Fact, Step
-from softmachine.ir.primitives import Attention, ScoreDecay
+from softmachine.ir.primitives import Attention, Position, ScoreDecay
 from softmachine.ir.signal import Affine, Atom, Node, format_form
 from softmachine.transformer.features import Feature
-from tests.ir.exact import Attended, Batch, Integers, Rationals
+from tests.ir.exact import Attended, Batch, Integers, Rationals, add
 
 Tokens = tuple[str, ...]
+
+
+RowFact = Callable[[int, str], Fact | None]
+"""What is claimed of a number at a position with a token."""
 
 
 @dataclass
@@ -33,25 +37,30 @@ class Checker:
         program: The program.
         atoms: What is claimed of components of nodes.
         heads: What is claimed of heads.
-        forms: What is claimed of forms.
+        forms: What is claimed of forms, by their identities.
+        rows: What is claimed of components of nodes at single positions.
+        reciprocals: Forms that are equal to components of heads.
         false: The false facts found so far.
+        references: A value of each number, for each n and each step of its differences.
     """
 
     program: Program
-    atoms: dict[Atom, Fact]
-    heads: dict[Attention, HeadFact]
-    forms: dict[int, tuple[Affine, Fact]]
+    atoms: dict[Atom, Fact] = field(default_factory=dict)
+    heads: dict[Attention, HeadFact] = field(default_factory=dict)
+    forms: dict[int, tuple[Affine, Fact]] = field(default_factory=dict)
+    rows: dict[Atom, list[RowFact]] = field(default_factory=dict)
+    reciprocals: dict[Atom, Affine] = field(default_factory=dict)
     false: list[str] = field(default_factory=list)
-    _references: dict[object, Fraction] = field(default_factory=dict)
+    references: dict[object, Fraction] = field(default_factory=dict)
 
     @staticmethod
     def of(analysis: Analysis) -> Checker:
-        """All that an analysis claims: also of what heads read, and of logits."""
-        heads = {head: fact for head, fact in analysis.heads.items() if head in analysis.order}
-        atoms = {atom: fact for atom, fact in analysis.facts.items() if atom[0] in analysis.order}
-        read = (form for head in heads for form in head.inputs())
+        """All that an analysis claims: also of what heads read, of logits, and at single positions."""
+        read = (form for head in analysis.heads for form in head.inputs())
         forms = {id(form): (form, analysis.of(form)) for form in (*analysis.program.logits.forms, *read)}
-        return Checker(analysis.program, atoms, heads, forms)
+        return Checker(
+            analysis.program, analysis.facts, analysis.heads, forms, row_facts(analysis), analysis.reciprocals
+        )
 
     def check(self, sequences: Sequence[Tokens], length: int | None = None) -> None:
         """Compare all facts with the values on sequences of one length; n is one less, unless it is given."""
@@ -64,6 +73,37 @@ class Checker:
             comparison = _Comparison(self, kept, length)
             comparison.run()
             self.false += comparison.found
+
+
+def row_facts(analysis: Analysis) -> dict[Atom, list[RowFact]]:
+    """What is claimed of numbers at single positions: functions of the position, means over known keys, bounds."""
+    found: dict[Atom, list[RowFact]] = {}
+    for atom, function in analysis.functions.items():
+        found.setdefault(atom, []).append(lambda i, _, at=function.at: Fact.of([at(i)]))  # type: ignore[misc]
+    for atom, values in analysis.placed_values.items():
+        found.setdefault(atom, []).append(lambda i, _, values=values: Fact.of(values[i]))  # type: ignore[misc]
+    for tables, bounds in (
+        (analysis.by_token, analysis.bounds_by_token),
+        (analysis.by_place, analysis.bounds_by_place),
+    ):
+        places = {(row.position, row.token): k for k, row in enumerate(tables.rows)}
+        for node, columns in bounds.items():
+            for k, column in enumerate(columns):
+                if column is not None:
+                    low, high = (bound.fractions() for bound in column)
+
+                    def between(
+                        i: int,
+                        token: str,
+                        low: list[Fraction] = low,
+                        high: list[Fraction] = high,
+                        places: dict[tuple[int | None, str], int] = places,
+                    ) -> Fact | None:
+                        place = places.get((i, token), places.get((None, token)))
+                        return None if place is None else Fact(low[place], high[place])
+
+                    found.setdefault((node, k), []).append(between)
+    return found
 
 
 class _Comparison:
@@ -85,24 +125,32 @@ class _Comparison:
         self.counts: dict[Node, Integers] = {}
         self.found: list[str] = []
         self.wrong = np.zeros(len(sequences), dtype=bool)
-        self.batch = Batch(sequences, self.length, self.observe)
 
     def run(self) -> None:
-        self.batch.run(self.checker.program)
+        batch = Batch(self.sequences, self.length, self.observe)
+        batch.run(self.checker.program)
         for form in self.checker.program.logits.forms:
-            self.compare_form("a logit", form, self.batch.form(form))
+            self.compare_form("a logit", form, batch.form(form))
 
-    def observe(self, node: Node, columns: Sequence[Rationals], attended: Attended | None) -> None:
+    def observe(self, batch: Batch, node: Node, attended: Attended | None) -> None:
         """Compare what is claimed of a node."""
         if isinstance(node, Attention) and attended is not None:
-            self.counts[node] = np.maximum(attended.tied.sum(axis=2), 1).astype(object)
+            known = self.checker.heads.get(node, HeadFact("none"))
+            single = known.single_key or node.weighting.is_unique_hard
+            counts = attended.chosen.argmax(axis=2) + 1 if single else np.maximum(attended.tied.sum(axis=2), 1)
+            self.counts[node] = counts.astype(object)
             if node in self.checker.heads:
-                self.compare_head(node, self.checker.heads[node], attended)
+                self.compare_head(batch, node, self.checker.heads[node], attended)
             for form, column in (*attended.sides, *zip(node.value, attended.values, strict=True)):
                 self.compare_form(f"what {node.name} reads", form, column)
-        for k, column in enumerate(columns):
-            if (node, k) in self.checker.atoms:
-                self.compare(node.label(k), (node, k), self.checker.atoms[node, k], column)
+        for k in range(len(node.ranges)):
+            atom, column = (node, k), batch.atoms[node, k]
+            if atom in self.checker.atoms:
+                self.compare(node.label(k), atom, self.checker.atoms[atom], column)
+            for claim in self.checker.rows.get(atom, ()):
+                self.compare_rows(node.label(k), claim, column)
+            if atom in self.checker.reciprocals:
+                self.compare_reciprocal(batch, atom, self.checker.reciprocals[atom])
 
     def report(self, claim: str, wrong: NDArray[np.bool_]) -> None:
         """Keep a claim with a sequence on which it is wrong; ``wrong`` has a row for each sequence."""
@@ -136,43 +184,72 @@ class _Comparison:
         if fact.is_reciprocal:
             wrong = np.array([number <= 0 or bool(over % number) for number in numbers.ravel().tolist()], dtype=bool)
             self.report(f"{name} is a reciprocal", wrong)
-        if fact.step is not None:
-            self.report(f"{name} is a multiple of {describe(fact.step)}", self.is_no_multiple(column, fact.step))
-        if fact.difference is not None:
-            self.compare_difference(name, key, fact.difference, column)
+        self.compare_steps(name, key, fact, column)
 
-    def is_no_multiple(self, column: Rationals, step: Step) -> NDArray[np.bool_]:
-        """Where numbers are no multiples of a step."""
-        if not step.factor:
-            return np.asarray(column.numerators != 0, dtype=bool)
-        numerators = column.numerators * self.divisors(step) * step.factor.denominator
-        return np.asarray(numerators % (step.factor.numerator * column.denominator) != 0, dtype=bool)
+    def compare_rows(self, name: str, claim: RowFact, column: Rationals) -> None:
+        """Compare what is claimed of a number at single positions."""
+        if self.assumptions:
+            return
+        wrong = np.zeros(self.shape, dtype=bool)
+        for (row, i), number in zip(np.ndindex(self.shape), column.fractions(), strict=True):
+            fact = claim(i, self.sequences[row][i])
+            if fact is not None:
+                wrong[row, i] = not fact.low <= number <= fact.high or number not in (fact.values or (number,))
+        self.report(f"a row of {name}", wrong)
 
-    def divisors(self, step: Step) -> Integers:
-        """(i+1)^a (n+1)^b (n-i+1)^c Π counts, by which the factor of a step is divided, at each place.
+    def compare_reciprocal(self, batch: Batch, atom: Atom, form: Affine) -> None:
+        """Compare a component with a form over 1/(i+1), or over a number of which it is known that it is 1/c."""
+        shares = {share for share in form.terms if share not in batch.atoms}
+        rest = Affine({a: factor for a, factor in form.terms.items() if a not in shares}, form.constant)
+        numbers = add([(Fraction(1), batch.atoms[atom]), (Fraction(-1), batch.form(rest))], Fraction(0), self.shape)
+        if not shares:
+            return self.compare(f"{atom[0].name} as a form", form, Fact.of([Fraction(0)]), numbers)
+        (share,) = shares
+        inverse = 1 / form.terms[share]
+        divided = Rationals(numbers.numerators * inverse.numerator, numbers.denominator * inverse.denominator)
+        if isinstance(share[0], Position):
+            expected = Rationals.of([share[0].feature.at(i) for i in range(self.shape[1])])
+            wrong = divided.numerators * expected.denominator != expected.numerators * divided.denominator
+            return self.report(f"{atom[0].name} as a multiple of 1/(i+1)", np.asarray(wrong, dtype=bool))
+        return self.compare(share[0].name, share, self.checker.atoms[share], divided)
 
-        The count of a head of a loop is that of the last iteration, and 1 before the first.
+    def steps(self, step: Step) -> list[Fraction]:
+        """The value of a step at each place.
+
+        The count of a head is the number of keys that tie; of a head that retrieves the value of one key, the number of
+        positions up to that key. In a loop it is that of the last iteration, and 1 before the first.
         """
         n = self.length
-        row = [(i + 1) ** step.next * (n + 1) ** step.length * (n - i + 1) ** step.rest for i in range(self.shape[1])]
+        row = [Fraction(i + 1) ** -step.next * Fraction(n + 1) ** -step.length for i in range(self.shape[1])]
+        if step.rest:
+            row = [size * Fraction(n - i + 1) ** -step.rest for i, size in enumerate(row)]
         once = np.ones(self.shape, dtype=object)
-        return prod((self.counts.get(head, once) for head in step.counts), start=np.array([row], dtype=object) * once)
+        counts: Integers = prod((self.counts.get(head, once) for head in step.counts), start=once)
+        return [step.factor * size / count for own in counts.tolist() for size, count in zip(row, own, strict=True)]
 
-    def compare_difference(self, name: str, key: object, step: Step, column: Rationals) -> None:
-        """Compare differences of values with one n, at positions and sequences at which the step is the same."""
-        divisors = self.divisors(step).ravel().tolist()
+    def compare_steps(self, name: str, key: object, fact: Fact, column: Rationals) -> None:
+        """Compare values with a step, and differences of values with one n where their step is the same."""
         numbers = column.fractions()
-        references = self.checker._references
-        wrong = np.zeros(len(numbers), dtype=bool)
-        for place, (number, divisor) in enumerate(zip(numbers, divisors, strict=True)):
-            difference = number - references.setdefault((key, self.length, divisor), number)
-            size = step.factor / divisor
-            wrong[place] = bool(difference % size) if size else bool(difference)
-        self.report(f"differences of {name} are multiples of {describe(step)}", wrong)
+        if fact.step is not None:
+            steps = self.steps(fact.step)
+            wrong = [not is_multiple(number, step) for number, step in zip(numbers, steps, strict=True)]
+            self.report(f"{name} is a multiple of {describe(fact.step)}", np.array(wrong, dtype=bool))
+            if fact.is_step:
+                wrong = [number != step or step <= 0 for number, step in zip(numbers, steps, strict=True)]
+                self.report(f"{name} is {describe(fact.step)}", np.array(wrong, dtype=bool))
+        if fact.difference is not None:
+            references = self.checker.references
+            wrong = [
+                not is_multiple(number - references.setdefault((key, self.length, step), number), step)
+                for number, step in zip(numbers, self.steps(fact.difference), strict=True)
+            ]
+            self.report(
+                f"differences of {name} are multiples of {describe(fact.difference)}", np.array(wrong, dtype=bool)
+            )
 
     # Heads.
 
-    def compare_head(self, node: Attention, fact: HeadFact, attended: Attended) -> None:
+    def compare_head(self, batch: Batch, node: Attention, fact: HeadFact, attended: Attended) -> None:
         """Compare what is derived of a head, or what is assumed of it."""
         assumed = set(fact.assumptions)
         claims: dict[str, Callable[[], NDArray[np.bool_]]] = {}
@@ -184,6 +261,12 @@ class _Comparison:
             claims["single key"] = lambda: ties_differ(attended)
         if fact.unique:
             claims["unique"] = lambda: attended.tied.sum(axis=2) > 1
+        if fact.index is not None:
+            index = batch.form(fact.index).numerators
+            first = attended.visible.argmax(axis=1)
+            claims["index"] = lambda: (
+                (index <= 0) & attended.visible.any(axis=1) & (attended.tied.argmax(axis=2) != first)
+            )
         if fact.rule == "uniform":
             claims["uniform"] = lambda: (attended.tied != attended.visible).any(axis=2)
         if "gap" in assumed and fact.decay is not ScoreDecay.FLAT:
@@ -226,6 +309,11 @@ def nearest(tied: NDArray[np.bool_]) -> Integers:
     for j in keys:
         found = np.where(tied[:, :, j, None], np.minimum(found, abs(keys - j)), found)
     return found.astype(object)
+
+
+def is_multiple(number: Fraction, step: Fraction) -> bool:
+    """Whether a number is an integer times a step."""
+    return (number / step).denominator == 1 if step else not number
 
 
 def describe(step: Step) -> str:

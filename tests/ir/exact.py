@@ -70,6 +70,7 @@ class Attended:
         scores: The score of each sequence, query and key.
         visible: Whether a key is visible, for each query and key.
         tied: Whether a visible key has the best score, for each sequence, query and key.
+        chosen: Whether a key has weight, for each sequence, query and key.
         values: Each component of the value, for each sequence and key.
         sides: Each component of the query and of the key, with its form.
     """
@@ -77,12 +78,13 @@ class Attended:
     scores: Rationals
     visible: NDArray[np.bool_]
     tied: NDArray[np.bool_]
+    chosen: NDArray[np.bool_]
     values: tuple[Rationals, ...]
     sides: tuple[tuple[Affine, Rationals], ...]
 
 
-Observer = Callable[[Node, Sequence[Rationals], "Attended | None"], None]
-"""Called with each node, its components and, for a head, what it attends to; in a loop, in every iteration."""
+Observer = Callable[["Batch", Node, "Attended | None"], None]
+"""Called when a node has been computed, for a head with what it attends to; in a loop, in every iteration."""
 
 
 class Batch:
@@ -114,7 +116,7 @@ class Batch:
         """Keep the value of a node."""
         self.visited.add(node)
         self.atoms |= {(node, k): column.reduce() for k, column in enumerate(columns)}
-        self.observe(node, [self.atoms[node, k] for k in range(len(columns))], attended)
+        self.observe(self, node, attended)
 
     def form(self, form: Affine) -> Rationals:
         """The value of a form."""
@@ -188,7 +190,7 @@ class Batch:
             for value in values
         ]
         sides = zip((*node.query, *node.key), (*queries, *keys), strict=True)
-        return means, Attended(scores, visible, tied, values, tuple(sides))
+        return means, Attended(scores, visible, tied, chosen, values, tuple(sides))
 
 
 def choose(kind: AttentionKind, tied: NDArray[np.bool_], visible: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -80,7 +80,7 @@ def claims(fact: Fact) -> list[str]:
     """
     mean = attend("mean", value=numbers("x", 0, 2, 3))
     ((node, _),) = mean.forms[0].terms
-    checker = Checker(program_of(mean), {(node, 0): fact}, {}, {})
+    checker = Checker(program_of(mean), {(node, 0): fact})
     for size in range(1, 4):
         checker.check(list(product("abc", repeat=size)))
     return checker.false
@@ -111,7 +111,7 @@ def test_true_facts_are_confirmed(fact: Fact) -> None:
         Fact(Fraction(0), Fraction(3), None, Step(ONE / 3)),
         Fact(Fraction(0), Fraction(3), None, NO_STEP),
         Fact(Fraction(0), Fraction(3), values=(Fraction(0), Fraction(3))),
-        Fact(Fraction(0), Fraction(3), is_reciprocal=True),
+        Fact(Fraction(0), Fraction(3), Step(ONE, next=1), is_step=True),
     ],
 )
 def test_false_facts_are_found(fact: Fact) -> None:
@@ -127,7 +127,7 @@ def claims_of_head(fact: HeadFact, *, by_position: bool = False, values: Sequenc
     head = attend("head", query=constant(1), key=key, value=numbers("value", *values))
     ((node, _),) = head.forms[0].terms
     assert isinstance(node, Attention)
-    checker = Checker(program_of(head), {}, {node: fact}, {})
+    checker = Checker(program_of(head), {}, {node: fact})
     for size in range(1, 5):
         checker.check(list(product("abc", repeat=size)))
     return checker.false
@@ -156,11 +156,11 @@ def test_ties_with_different_values_are_found() -> None:
     integer: dict[Atom, Fact] = {(node, 0): Fact(Fraction(0), Fraction(2), Step(ONE))}
     none: dict[Atom, Fact] = {}
     for fact, atoms in ((HeadFact("grid", ONE, single_key=True), none), (HeadFact("grid", ONE), integer)):
-        checker = Checker(program_of(head), atoms, {node: fact}, {})
+        checker = Checker(program_of(head), atoms, {node: fact})
         checker.check(sequences)
         assert checker.false
     share = Fact(Fraction(0), Fraction(2), Step(ONE, counts=frozenset([node])))
-    checker = Checker(program_of(head), {(node, 0): share}, {node: HeadFact("grid", ONE)}, {})
+    checker = Checker(program_of(head), {(node, 0): share}, {node: HeadFact("grid", ONE)})
     checker.check(sequences)
     assert checker.false == []
 
@@ -174,7 +174,7 @@ def test_facts_are_checked_where_their_assumptions_hold() -> None:
     assumed = HeadFact("grid", ONE, single_key=True, assumptions=("single key",))
     low: dict[Atom, Fact] = {(node, 0): Fact(Fraction(1), Fraction(2))}
     for atoms, holds in ((integer, True), (low, False)):
-        checker = Checker(program_of(head), atoms, {node: assumed}, {})
+        checker = Checker(program_of(head), atoms, {node: assumed})
         checker.check(list(product("abc", repeat=3)))
         assert (checker.false == []) is holds
 

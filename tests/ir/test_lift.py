@@ -15,6 +15,7 @@ from softmachine.compiler import compile_program
 from softmachine.compiler.graph import program_to_graph
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, attend, constant, evaluate, lift, position, recogniser, relu
+from softmachine.ir.analysis import Analysis
 from softmachine.ir.clearing import remove_clearing
 from softmachine.ir.ranges import BIT
 from softmachine.languages import zoo
@@ -58,10 +59,10 @@ def is_same_without_clearing(compiled: Compiled) -> bool:
     merged = replace(program, logits=replace(program.logits, forms=graph.logits))
     lifted = lift(compiled.weights, position_count=program.position_count)
     table = StructuralHash(program.vocabulary)
-    found, expected = (
-        table.of(remove_clearing(each, compiled.domain, LENGTH, compiled.hints).logits.forms)
-        for each in (lifted, merged)
-    )
+    analyses = [Analysis(each, compiled.domain, LENGTH, compiled.hints) for each in (lifted, merged)]
+    for analysis in analyses:
+        remove_clearing(analysis)
+    found, expected = (table.of(analysis.program.logits.forms) for analysis in analyses)
     return found == expected
 
 

@@ -34,22 +34,26 @@ does: :func:`choose_tie_sharpness`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from softmachine.ir.advice import advise_comparison, advise_grid, advise_rounding
 from softmachine.ir.analysis import Analysis
+from softmachine.ir.facts import ONE
 from softmachine.ir.head_rules import Scores
-from softmachine.ir.piecewise import ROUND_UP
+from softmachine.ir.piecewise import ROUND_UP, PiecewiseForm
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
-from softmachine.ir.signal import Affine, Atom, Node, topological_order
+from softmachine.ir.signal import Affine, Atom, Node, format_form, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AttentionKind
-from softmachine.transformer.features import Feature, I
+from softmachine.transformer.features import Feature, I, Monomial
 
 TailBound = Callable[[float], float]
 """From a scaled gap λ(g - 2δ) to a bound of the weight on keys that do not tie."""
+MAX_ROUNDED_ERROR = 0.25
+"""The largest error that rounding gadgets remove (Lemma 9 of Yang et al. 2024)."""
 MAX_USEFUL_ERROR = 0.5
 """A bound of a mean, per difference of its values, that is too weak to use."""
 
@@ -82,6 +86,8 @@ def choose_tie_sharpness(most: int, share: float, tail: TailBound) -> Fraction |
     return best if bounds[best] < MAX_USEFUL_ERROR else None
 
 
+MAX_ERROR = 1e100
+"""Larger errors are refused where they arise, so that infinities and NaN never enter a comparison."""
 _MAX_EXPONENT = 700.0
 """The exponential of minus this is the smallest weight that is distinguished from 0."""
 
@@ -165,23 +171,12 @@ class ErrorBudget:
 
     @property
     def explain_failure(self) -> str:
-        """Why it does not hold."""
-        return self.failure or f"the margin of the logits is {self.margin:.3g}"
-
-
-def bound_errors(
-    analysis: Analysis, margin: Fraction, sharpness: int, spare_tolerance: Fraction = Fraction(0)
-) -> ErrorBudget:
-    """The budget of a program with hard attention, when its heads get softmax with ``sharpness`` as scaled gap.
-
-    Args:
-        analysis: Facts about the lifted program, with a gap for every head that chooses.
-        margin: Where one logit is the largest, it exceeds the others by at least this much.
-        sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose scores
-            have errors may have less, see :func:`choose_tie_sharpness`.
-        spare_tolerance: The part of the tolerance 1/4 of rounding gadgets that is reserved for small formats.
-    """
-    return _ErrorAnalysis(analysis, margin, sharpness, spare_tolerance).run()
+        """Why it does not hold, with the first head whose error is more than rounding gadgets remove."""
+        if self.failure:
+            return self.failure
+        large = next((row for row in self.rows if row.error_out > MAX_ROUNDED_ERROR), None)
+        where = f"; head {large.head!r} has an error of {large.error_out:.2g}" if large else ""
+        return f"the margin of the logits is {self.margin:.3g}{where}"
 
 
 @lru_cache(maxsize=1024)
@@ -215,57 +210,93 @@ class _BudgetExceededError(Exception):
     """The budget breaks down here."""
 
 
-class _ErrorAnalysis:
-    """Bounds of the errors of all atoms, inputs first."""
+class ErrorAnalysis:
+    """Bounds of the errors of all atoms, inputs first.
 
-    def __init__(self, analysis: Analysis, margin: Fraction, sharpness: int, spare_tolerance: Fraction) -> None:
-        self.analysis, self.margin, self.sharpness = analysis, margin, sharpness
-        self.tolerance = float(1 - 4 * spare_tolerance)
+    Args:
+        analysis: Facts about the lifted program, with a gap for every head that chooses.
+        margin: Where one logit is the largest, it exceeds the others by at least this much.
+        spare_tolerance: The part of the tolerance 1/4 of rounding gadgets that is reserved for small formats.
+    """
+
+    def __init__(self, analysis: Analysis, margin: Fraction, spare_tolerance: Fraction = Fraction(0)) -> None:
+        self.analysis, self.margin, self.tolerance = analysis, margin, float(1 - 4 * spare_tolerance)
         self.positions = analysis.positions
-        self.errors: dict[Atom, float] = {(analysis.reciprocal, 0): 0.0}
+        self.coefficients: dict[int, tuple[Affine, list[tuple[Atom, float]]]] = {}
+        """The absolute coefficients of each form, by its id; tokens have no errors."""
+        self.order = list(topological_order(analysis.program.logits.forms, inputs_outside_loops))
+
+    def bound(self, sharpness: int) -> ErrorBudget:
+        """The budget of the program, when its heads get softmax with ``sharpness`` as scaled gap.
+
+        Args:
+            sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose
+                scores have errors may have less, see :func:`choose_tie_sharpness`.
+        """
+        self.sharpness = sharpness
+        self.errors: dict[Atom, float] = {(self.analysis.reciprocal, 0): 0.0}
         self.known: set[Node] = set()
-        self.forms: dict[int, tuple[Affine, float]] = {}
+        self.forms: dict[int, float] = {}
         self.rows: dict[Node, HeadErrorBound] = {}
         self.own: dict[str, Fraction] = {}
-
-    def run(self) -> ErrorBudget:
         logits = self.analysis.program.logits.forms
         try:
-            self.propagate(logits)
+            for node in self.order:
+                self.visit(node)
             worst = max(map(self.of_form, logits), default=0.0)
         except _BudgetExceededError as broken:
             return ErrorBudget(tuple(self.rows.values()), 0.0, str(broken), own_sharpness=self.own)
         margin = float(self.margin) - 2 * worst * ROUND_UP
         return ErrorBudget(tuple(self.rows.values()), margin, None, own_sharpness=self.own)
 
-    def propagate(self, forms: tuple[Affine, ...]) -> None:
+    def propagate(self, forms: Iterable[Affine]) -> None:
         """Bound the errors of all that forms depend on; a loop bounds those of its body."""
         for node in topological_order(forms, inputs_outside_loops, self.known):
+            self.visit(node)
+
+    def visit(self, node: Node) -> None:
+        """Bound the errors of a node, unless they are known."""
+        if node not in self.known:
             self.known.add(node)
-            self.errors |= {(node, k): error for k, error in enumerate(self.of_node(node))}
+            errors = self.of_node(node)
+            if not all(error <= MAX_ERROR for error in errors):
+                raise _BudgetExceededError(f"{node.name!r}: its error has no bound, or what it reads has none")
+            self.errors |= {(node, k): error for k, error in enumerate(errors)}
 
     def of_form(self, form: Affine) -> float:
         """The error of a form: what its terms come to, or less if it is piecewise affine and flat."""
-        before = self.forms.get(id(form))
-        if before is not None:
-            return before[1]
-        error = sum(abs(float(factor)) * self.errors[atom] for atom, factor in form.terms.items()) * ROUND_UP
-        if error and any(isinstance(node, Unit) for node, _ in form.terms):
-            pieces = self.analysis.piecewise(form)
-            error = error if pieces is None else min(error, pieces.bound_error(self.errors, self.tolerance))
-        self.forms[id(form)] = (form, error)
-        return error
+        if id(form) not in self.forms:
+            if id(form) not in self.coefficients:
+                terms = [(atom, abs(float(x))) for atom, x in form.terms.items() if not isinstance(atom[0], Token)]
+                self.coefficients[id(form)] = form, terms
+            terms = self.coefficients[id(form)][1]
+            error = sum(factor * self.errors[atom] for atom, factor in terms) * ROUND_UP
+            if not error <= MAX_ERROR:
+                raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
+            if error and any(isinstance(node, Unit) for (node, _), _ in terms):
+                pieces, parts = self.analysis.piecewise(form), self.analysis.parts(form)
+                error = error if pieces is None else min(error, self.of_pieces(pieces))
+                if parts:
+                    error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
+            self.forms[id(form)] = error
+        return self.forms[id(form)]
+
+    def of_pieces(self, pieces: PiecewiseForm) -> float:
+        """The error of a form that is written over other nodes than those that it reads."""
+        self.propagate(Affine({atom: ONE}) for atom in pieces.coefficients[0] if atom[0] not in self.known)
+        return pieces.bound_error(self.errors, self.tolerance)
 
     def size(self, form: Affine) -> float:
         """The largest absolute value of a form, with hard attention."""
-        return float(self.analysis.of(form).size) * ROUND_UP
+        return _round_up(self.analysis.of(form).size)
 
     def spread(self, form: Affine) -> float:
         """How far two values of a form can be apart, with hard attention."""
         fact = self.analysis.of(form)
-        return float(fact.high - fact.low) * ROUND_UP
+        return _round_up(fact.high - fact.low)
 
     def of_node(self, node: Node) -> tuple[float, ...]:
+        """The errors of the numbers of a node."""
         match node:
             case Token() | Position():
                 return (0.0,) * len(node.ranges)
@@ -280,31 +311,42 @@ class _ErrorAnalysis:
         raise ConstructionError(f"there is no budget for {node.name!r}")
 
     def loop(self, node: Loop) -> tuple[float, ...]:
-        """Iterate, until an iteration ends with the errors that it began with: then all others do."""
+        """Iterate, until an iteration ends with the errors that it began with: then all others do.
+
+        If the number of iterations depends on the length, it may be smaller, and the largest errors count.
+        """
+        for inner in self.analysis.outside[node]:
+            self.visit(inner)
         errors, known, forms = self.errors, self.known, self.forms
-        carried = tuple(map(self.of_form, node.initial))
+        carried = worst = tuple(map(self.of_form, node.initial))
         for _ in range(node.count_iterations(self.analysis.length)):
             self.errors = errors | {(node.carried, k): error for k, error in enumerate(carried)}
             self.known, self.forms = {*known, node.carried}, dict(forms)
             self.propagate(node.body)
             before, carried = carried, tuple(map(self.of_form, node.body))
+            worst = tuple(map(max, worst, carried))
             if carried == before:
                 break
         self.errors, self.known, self.forms = errors, known, forms
-        return carried
+        return worst if isinstance(node.iterations, Feature) else carried
 
     def step(self, node: Unit) -> tuple[float, ...]:
         """A step or a layer norm: its input must be exact, or farther from 0 than its error."""
         for form in node.forms:
-            error = self.of_form(form)
-            values = self.analysis.of(form).values
-            if error and (len(node.forms) > 1 or values is None or min(map(abs, values)) <= error):
-                raise _BudgetExceededError(
-                    f"{node.activation} {node.name!r} reads a number with an error of {error:.2g}"
-                )
+            error, fact = self.of_form(form), self.analysis.of(form)
+            least = min(map(abs, fact.values or ()), default=Fraction(0))
+            if not error or (least > error and len(node.forms) == 1):
+                continue
+            read = ", ".join(repr(source.label(k)) for source, k in form.terms if self.errors[source, k])
+            if least or len(node.forms) > 1:
+                message = f"reads {read} with an error of {error:.2g}: {self.advise([form])}"
+            else:
+                message = f"may read 0, where any error of {read} changes the result: {advise_comparison(fact)}"
+            raise _BudgetExceededError(f"{node.activation} {node.name!r} {message}")
         return (0.0,) * len(node.ranges)
 
     def attention(self, node: Attention) -> tuple[float, ...]:
+        """The errors of what a head retrieves."""
         require_average_hard(node)
         values = tuple(map(self.of_form, node.value))
         head = self.analysis.heads[node]
@@ -315,20 +357,23 @@ class _ErrorAnalysis:
         if head.gap is None:
             raise ConstructionError(
                 f"no gap is derived for the scores of head {node.name!r}: {head.reason}",
-                hint="round what the head reads (round_to_bit, round_to_trit), so that scores are on a grid",
+                hint=advise_grid(
+                    self.analysis, (form for term in Scores.of(self.analysis, node).terms for form in term)
+                ),
             )
-        gap = min_gap(head.gap, self.positions - 1)
-        doubt = self.score_error(node) if head.single_key else self.doubt_of_ties(node)
+        gap = min_gap(head.gap, self.analysis.length)
+        doubt = self.score_error(node)
         share = doubt / float(gap)
-        if self.sharpness <= 0 or share >= 1 / 2:
+        if self.sharpness <= 0 or not share < 1 / 2:
             raise _BudgetExceededError(
-                f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}"
+                f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}: "
+                f"{self.advise([*node.query, *node.key])}"
             )
         sharpness = self.sharpness if head.single_key else float(self.sharpness_of_mean(node, share))
         scaled = sharpness * (1 - 2 * share)
         ties = 0.0 if head.single_key else bound_tie_error(sharpness * share)
         result = tuple(
-            (error + self.leak(node, form, scaled, error) + ties * self.spread(form)) * ROUND_UP
+            (error + self.leak(node, form, scaled, error) + _times(ties, self.spread(form))) * ROUND_UP
             for form, error in zip(node.value, values, strict=True)
         )
         lemma = TIE_BOUND if ties else LEMMAS[head.decay]
@@ -346,10 +391,15 @@ class _ErrorAnalysis:
             if chosen is None:
                 raise _BudgetExceededError(
                     f"head {node.name!r} takes a mean of keys whose scores have errors up to {share:.2g} of the gap: "
-                    f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little"
+                    f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little; "
+                    f"{self.advise([*node.query, *node.key])}"
                 )
             self.own[node.name] = chosen
         return self.own[node.name]
+
+    def advise(self, forms: Sequence[Affine]) -> str:
+        """The gadgets that make exact what these forms read."""
+        return advise_rounding(self.analysis, forms, self.errors)
 
     def record(self, node: Attention, row: HeadErrorBound) -> None:
         """Of the turns of a loop, the worst is kept."""
@@ -357,34 +407,28 @@ class _ErrorAnalysis:
             self.rows[node] = row
 
     def score_error(self, node: Attention) -> float:
-        """How far errors of queries and keys can move a score. Of a lookup with exact keys: per unit of distance."""
-        total = 0.0
-        terms = Scores.of(self.analysis, node).terms
-        keys_exact = not any(self.of_form(key) for _, key in terms)
-        quadratic = self.analysis.heads[node].decay is ScoreDecay.QUADRATIC
-        for query, key in terms:
-            query_error, key_error = self.of_form(query), self.of_form(key)
-            if quadratic and keys_exact:
-                # Scores at distance k differ by k² gaps, and errors of the query move that by so much times k.
-                total += query_error if self.is_position(key) else query_error * self.positions * 2
-            elif query_error or key_error:
-                total += query_error * (self.size(key) + key_error) + self.size(query) * key_error
-        return total * ROUND_UP
-
-    def doubt_of_ties(self, node: Attention) -> float:
         """How far errors can move a score, but for what they add to all scores of a query alike.
 
         An error of the query adds its product with the middle of the key's range to every score, which no weight
-        notices; so only half the range counts.
+        notices; so only half the range counts. Of a lookup with exact keys: per unit of distance. Scores at distance k
+        differ by k² gaps, and errors of the queries move the difference by at most k times twice this.
         """
-        total = 0.0
-        for query, key in Scores.of(self.analysis, node).terms:
+        total, scores = 0.0, Scores.of(self.analysis, node)
+        terms = [(query, key, self.spread(key)) for query, key in scores.terms]
+        if self.analysis.heads[node].index is not None and not any(self.of_form(key) for _, key in scores.terms):
+            terms = [(query, key, self.slope(monomial)) for monomial, (query, key) in scores.split[0].items()]
+        for query, key, reach in terms:
             query_error, key_error = self.of_form(query), self.of_form(key)
             if query_error or key_error:
-                total += query_error * (self.spread(key) / 2 + key_error) + self.size(query) * key_error
+                total += _times(query_error, reach / 2 + key_error) + _times(key_error, self.size(query))
         return total * ROUND_UP
 
+    def slope(self, key: Monomial) -> float:
+        """How far keys of a lookup, i or i² times a power of n+1, at neighbouring positions can be apart."""
+        return float(key.i * max(1, Fraction(self.positions) ** (key.length + key.i - 1))) * ROUND_UP
+
     def is_position(self, form: Affine) -> bool:
+        """Whether a form is a multiple of i and a constant."""
         return len(form.terms) == 1 and all(isinstance(node, Position) and node.feature == I for node, _ in form.terms)
 
     def leak(self, node: Attention, value: Affine, scaled: float, error: float) -> float:
@@ -413,6 +457,16 @@ class _ErrorAnalysis:
     def far(self) -> float:
         """A bound of what all further keys add: 2k e^-_DEEP for every distance k."""
         return 2 * self.positions**2 * _decay(_MAX_EXPONENT)
+
+
+def _round_up(number: Fraction) -> float:
+    """An upper bound of a nonnegative number; infinity if it is beyond floats."""
+    return float(number) * ROUND_UP if number < 1e300 else math.inf
+
+
+def _times(error: float, bound: float) -> float:
+    """The error of a product; without an error it is 0, even if nothing is known of the bound."""
+    return error * bound if error else 0.0
 
 
 def _decay(exponent: float) -> float:

@@ -6,29 +6,22 @@ nothing is left.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from softmachine.ir.analysis import Analysis
-from softmachine.ir.domain import Domain
 from softmachine.ir.facts import ONE, ZERO
-from softmachine.ir.primitives import Attention, Loop, Named, Norm, Unit
-from softmachine.ir.program import Program
+from softmachine.ir.primitives import Loop, Unit, expand_named
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 
 
-def remove_clearing(
-    program: Program, domain: Domain, length: int, hints: Mapping[str, Attention] = MappingProxyType({})
-) -> Program:
-    """Return the program without units that only clear, for inputs of a domain up to a length.
+def remove_clearing(analysis: Analysis) -> None:
+    """Remove units that only clear from the program of an analysis, which follows the nodes of the new program.
 
-    Programs with loops are returned as they are: their coordinates are not reused.
+    Programs with loops are left as they are: their coordinates are not reused.
     """
-    nodes = list(topological_order(program.logits.forms))
-    if any(isinstance(node, Loop) for node in nodes):
-        return program
-    return _Removal(Analysis(program, domain, length, hints)).program(nodes)
+    nodes = list(topological_order(analysis.program.logits.forms))
+    if not any(isinstance(node, Loop) for node in nodes):
+        _Removal(analysis).run(nodes)
 
 
 class _Removal:
@@ -39,15 +32,18 @@ class _Removal:
         self.nodes: dict[Node, Node] = {}
         self.linear: dict[Atom, Affine] = {}
 
-    def program(self, nodes: list[Node]) -> Program:
+    def run(self, nodes: list[Node]) -> None:
+        """Replace the program."""
         for node in nodes:
             new = self.nodes[node] = node.with_forms(self.forms)
             self.analysis.visit(new)
-            if isinstance(new, Unit) and not isinstance(new, Norm) and new.activation == "relu":
-                if self.analysis.of(new.forms[0]).low >= ZERO:
-                    self.linear[new, 0] = expand(new.forms[0])
+            if isinstance(new, Unit) and new.activation == "relu" and self.analysis.of(new.forms[0]).low >= ZERO:
+                self.linear[new, 0] = expand_named(new.forms[0])
         program = self.analysis.program
-        return replace(program, logits=replace(program.logits, forms=self.forms(program.logits.forms)))
+        logits = replace(program.logits, forms=self.forms(program.logits.forms))
+        self.analysis.program = replace(program, logits=logits)
+        kept = set(topological_order(logits.forms))
+        self.analysis.heads = {head: fact for head, fact in self.analysis.heads.items() if head in kept}
 
     def forms(self, forms: tuple[Affine, ...]) -> tuple[Affine, ...]:
         return tuple(
@@ -59,14 +55,3 @@ class _Removal:
         """The form with g in place of every ReLU(g)."""
         linear = [atom for atom in form.terms if atom in self.linear]
         return Affine.sum([form, *((self.linear[a] + Affine({a: -ONE})) * form.terms[a] for a in linear)])
-
-
-def expand(form: Affine) -> Affine:
-    """Write a form over what is not named."""
-    if not any(isinstance(node, Named) for node, _ in form.terms):
-        return form
-    parts = [
-        (node.forms[k] if isinstance(node, Named) else Affine({(node, k): ONE})) * factor
-        for (node, k), factor in form.terms.items()
-    ]
-    return Affine.sum([Affine({}, form.constant), *parts])

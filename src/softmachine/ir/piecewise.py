@@ -9,9 +9,11 @@ Attention Using Soft Attention"), it disappears.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, floor, lcm
 from typing import Any
@@ -19,11 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.ir.facts import ZERO, Fact, Step, common_step, join_steps
+from softmachine.ir.facts import ONE, ZERO, Fact, Step, common_step, join_steps
+from softmachine.ir.function_tables import MAX_INTEGER, Column, Table, distinct_rows
+from softmachine.ir.primitives import Token
 from softmachine.ir.signal import Affine, Atom
 
 MAX_BOXES = 100_000
 """Maximal number of boxes."""
+MAX_NUMBERS = 4_000_000
+"""Maximal number of values of units in all boxes."""
 MAX_UNSORTED = 500
 """Maximal number of choices of which equal ones are kept."""
 ROUND_UP = 1 + 2.0**-40
@@ -33,203 +39,221 @@ Numbers = NDArray[Any]
 
 @dataclass(frozen=True)
 class Guard:
-    """A bound of a sum of finite variables: low ≤ Σ variables ≤ high."""
+    """A bound of a sum of finite variables: low ≤ Σ variables + offset ≤ high.
+
+    The offset, if there is one, is a number in each row of the table that is enumerated.
+    """
 
     variables: frozenset[Atom]
     low: Fraction
     high: Fraction
+    offset: Column | None = None
 
 
-class TooManyBoxesError(Exception):
-    """There are more boxes than are enumerated."""
+@dataclass(frozen=True)
+class Corners:
+    """The corners of all boxes.
+
+    Args:
+        scale: A common denominator.
+        points: For each corner, the values of the rest and of the pre-activations, without ``other``.
+        on_line: For each corner, whether the line has a point between here and the next corner, in the same box.
+        places: For each corner, its place on the line.
+    """
+
+    scale: int
+    points: Numbers
+    on_line: NDArray[np.bool_]
+    places: Sequence[Fraction]
+
+    def active_between(self) -> NDArray[np.bool_]:
+        """Which units are active inside the boxes that extend along the line."""
+        first, pre = np.flatnonzero(self.on_line), self.points[:, 1:]
+        return np.asarray((pre[first] > 0) | (pre[first + 1] > 0), dtype=bool)
 
 
 @dataclass(frozen=True)
 class PiecewiseForm:
-    """F = rest + Σ weight · ReLU(pre-activation), on all boxes.
+    """F = rest + other + Σ weight · ReLU(pre-activation), on all boxes.
 
     Args:
         forms: The rest, and the pre-activations.
         weights: The weights of the units.
-        points: Values of the rest and of the pre-activations at the corners of all boxes, without ``other``.
-        slopes: For each form, how it grows along the line.
+        table: What the token and the position decide of each form, without constants, and the offset of each guard.
+        finite: The finite variables, with their values.
+        guards: What is known of sums of them.
         line: What is known of the line; None if there is none.
-        on_line: For each corner, whether the line has a point between here and the next corner, in the same box.
-        places: For each corner, its place on the line.
+        slopes: The multiple of the line in each form.
         other: Infinite terms of the rest that are no multiple of the line.
     """
 
-    forms: tuple[Affine, ...]
-    weights: tuple[Fraction, ...]
-    points: Numbers
-    scale: int
-    slopes: tuple[Fraction, ...]
+    forms: Sequence[Affine]
+    weights: Sequence[Fraction]
+    table: Table
+    finite: Mapping[Atom, tuple[Fraction, ...]]
+    guards: Sequence[Guard]
     line: Fact | None
-    on_line: NDArray[np.bool_]
-    places: list[Fraction]
+    slopes: Sequence[Fraction]
     other: Affine
 
-    def values(self) -> Numbers:
-        """The value of the form at each corner, times ``scale`` and the common denominator of the weights."""
-        growth = (1 + sum(map(abs, self.weights))) * self.weight_scale
-        large = max(map(abs, self.points.ravel().tolist()), default=0) * growth >= 2**62
-        rest, *pre = np.moveaxis(self.points.astype(object) if large else self.points, 1, 0)
-        total = rest * self.weight_scale
-        for weight, column in zip(self.weights, pre, strict=True):
-            total = total + int(weight * self.weight_scale) * np.maximum(column, 0)
-        return total
+    @cached_property
+    def corners(self) -> Corners | None:
+        """The corners of all boxes; None if there are too many."""
+        found = self.choices(eliminate=False)
+        if found is None or self.line is None:
+            return found and Corners(*found, np.zeros(len(found[1]), dtype=bool), [ZERO] * len(found[1]))
+        cut = _cut_reciprocals if self.line.is_reciprocal and len(found[1]) <= MAX_UNSORTED else _cut_line
+        return cut(*found, self.line, self.slopes)
 
     @property
     def weight_scale(self) -> int:
         """The common denominator of the weights."""
         return lcm(*(weight.denominator for weight in self.weights))
 
-    def fact(self) -> Fact:
-        """What is known of the form, without ``other``."""
-        over = self.scale * self.weight_scale
-        values = self.values().tolist()
-        boxes = np.flatnonzero(self.on_line).tolist()
-        slopes = self.slopes_of_boxes()
-        if not any(slopes):
-            return Fact.of(Fraction(value) / over for value in set(values))
-        step = None
-        if self.line is not None and self.line.step is not None:
-            # On a box the form is constant + slope · line; a corner without a box is a point.
-            found = {(values[k], self.places[k], slope) for k, slope in zip(boxes, slopes, strict=True)}
-            constants = {Fraction(value) / over - slope * place for value, place, slope in found}
-            inside = {*boxes, *(k + 1 for k in boxes)}
-            constants |= {Fraction(value) / over for k, value in enumerate(values) if k not in inside}
-            lines = (self.line.step.scale(slope) for slope in set(slopes))
-            step = join_steps([Step(common_step(constants)), *lines])
-        return Fact(Fraction(min(values)) / over, Fraction(max(values)) / over, step, step)
+    def choices(self, *, eliminate: bool) -> tuple[int, Numbers] | None:
+        """A common denominator, and the values of the forms for each choice of the finite variables; None if too many.
 
-    def slopes_of_boxes(self) -> list[Fraction]:
+        Args:
+            eliminate: Whether only the value of F is needed. It is then in the first column, and the choices are fewer:
+                as soon as no choice of further variables makes a pre-activation positive, it is set to such a value.
+        """
+        width, weight_scale = len(self.forms), self.weight_scale if eliminate else 1
+        scale, rows, choices = self.scaled(weight_scale)
+        weights = np.array([int(weight * weight_scale) for weight in self.weights], dtype=rows.dtype)
+        pending = [[atom for atom in choices if atom in guard.variables] for guard in self.guards]
+        most = sum((own.max(axis=0) for own in choices.values()), np.zeros(rows.shape[1], dtype=rows.dtype))[1:width]
+        for atom, own in choices.items():
+            if len(rows) * len(own) > MAX_BOXES or rows.size * len(own) > MAX_NUMBERS:
+                return None
+            rows = (rows[:, None, :] + own[None, :, :]).reshape(-1, rows.shape[1])
+            for column, guard, left in zip(range(width, rows.shape[1]), self.guards, pending, strict=True):
+                if atom in left:
+                    left.remove(atom)
+                    rows = self.prune(rows, column, guard, left, scale)
+            if eliminate:
+                most = most - own.max(axis=0)[1:width]
+                np.maximum(rows[:, 1:width], -most, out=rows[:, 1:width])
+            if len(rows) > MAX_UNSORTED:
+                rows = distinct_rows(rows)
+        if eliminate:
+            return scale * weight_scale, rows[:, 0] + np.maximum(rows[:, 1:width], 0) @ weights
+        return scale, rows[:, :width]
+
+    def prune(self, rows: Numbers, column: int, guard: Guard, left: Sequence[Atom], scale: int) -> Numbers:
+        """The rows in which the variables that are left can satisfy a guard; without the sum, if none are left."""
+        fewest = sum((min(self.finite[atom]) for atom in left), ZERO)
+        most = sum((max(self.finite[atom]) for atom in left), ZERO)
+        total = rows[:, column]
+        rows = rows[(total <= floor((guard.high - fewest) * scale)) & (total >= ceil((guard.low - most) * scale))]
+        if not left:
+            rows[:, column] = 0
+        return rows
+
+    def scaled(self, weight_scale: int) -> tuple[int, Numbers, dict[Atom, Numbers]]:
+        """A common denominator, the table, and what each value of each variable adds to a row.
+
+        The first column is multiplied by ``weight_scale``.
+        """
+        rows, least = self.table
+        constants = [*(form.constant for form in self.forms), *[ZERO] * len(self.guards)]
+        sums = [*(f.terms for f in self.forms), *(dict.fromkeys(guard.variables, ONE) for guard in self.guards)]
+        factors = {atom: [terms.get(atom, ZERO) for terms in sums] for atom in self.finite}
+        over = lcm(*(x.denominator for row in factors.values() for x in row))
+        fine = lcm(*(value.denominator for values in self.finite.values() for value in values))
+        bounds = (bound for guard in self.guards for bound in (guard.low, guard.high))
+        scale = lcm(over * fine, least, *(x.denominator for x in (*constants, *bounds)))
+        own = [weight_scale, *[1] * (len(constants) - 1)]
+        start = [int(x * scale) * more for x, more in zip(constants, own, strict=True)]
+        steps = {
+            atom: [int(x * over) * (scale // over // fine) * more for x, more in zip(factors[atom], own, strict=True)]
+            for atom in self.finite
+        }
+        added = {a: [[int(value * fine) * x for x in steps[a]] for value in self.finite[a]] for a in self.finite}
+        size = int(np.abs(rows).max(initial=0)) * (scale // least) * weight_scale + max(map(abs, start))
+        size += sum(max(abs(x) for row in choices for x in row) for choices in added.values())
+        large = size * (1 + ceil(sum(map(abs, self.weights))) * weight_scale) >= MAX_INTEGER
+        kind: Any = object if large else np.int64
+        first = rows.astype(kind) * (scale // least) * np.array(own, dtype=kind) + np.array(start, dtype=kind)
+        return scale, first, {atom: np.array(choices, dtype=kind) for atom, choices in added.items()}
+
+    def fact(self) -> Fact | None:
+        """What is known of the form, without ``other``; None if there are too many boxes, or none."""
+        if self.line is None:
+            found = self.choices(eliminate=True)
+            values = set(found[1].tolist()) if found else ()
+            return Fact.of(Fraction(value, found[0]) for value in values) if found and values else None
+        return self.fact_on_line(self.corners, self.line) if self.corners and len(self.corners.points) else None
+
+    def fact_on_line(self, corners: Corners, line: Fact) -> Fact:
+        """What is known of the form if it has a line."""
+        over, values = corners.scale * self.weight_scale, self.values(corners).tolist()
+        boxes = np.flatnonzero(corners.on_line).tolist()
+        slopes = self.slopes_of_boxes(corners)
+        if not any(slopes):
+            return Fact.of_quotients(values, over)
+        step = None
+        if line.step is not None:
+            # On a box the form is constant + slope · line; a corner without a box is a point.
+            found = {(values[k], corners.places[k], slope) for k, slope in zip(boxes, slopes, strict=True)}
+            constants = {Fraction(value, over) - slope * place for value, place, slope in found}
+            inside = {*boxes, *(k + 1 for k in boxes)}
+            constants |= {Fraction(value, over) for k, value in enumerate(values) if k not in inside}
+            lines = (line.step.scale(slope) for slope in set(slopes))
+            step = join_steps([Step(common_step(constants)), *lines])
+        return Fact(Fraction(min(values), over), Fraction(max(values), over), step, step)
+
+    def values(self, corners: Corners) -> Numbers:
+        """The value of the form at each corner, times ``scale`` and the common denominator of the weights."""
+        points, weight_scale = corners.points, self.weight_scale
+        large = int(np.abs(points).max(initial=0)) * (1 + sum(map(abs, self.weights))) * weight_scale >= MAX_INTEGER
+        points = points.astype(object) if large else points
+        weights = np.array([int(weight * weight_scale) for weight in self.weights], dtype=points.dtype)
+        return points[:, 0] * weight_scale + np.maximum(points[:, 1:], 0) @ weights
+
+    def slopes_of_boxes(self, corners: Corners) -> list[Fraction]:
         """How the form grows along the line, in each box that extends along it."""
         rest, *own = self.slopes
         parts = [weight * slope for weight, slope in zip(self.weights, own, strict=True)]
-        patterns, index = np.unique(self.active_between(), axis=0, return_inverse=True)
+        patterns, index = np.unique(corners.active_between(), axis=0, return_inverse=True)
         slopes = [
             rest + sum((part for part, on in zip(parts, row, strict=True) if on), ZERO) for row in patterns.tolist()
         ]
         return [slopes[k] for k in index.ravel().tolist()]
 
-    def active_between(self) -> NDArray[np.bool_]:
-        """Which units are active inside the boxes that extend along the line."""
-        first = np.flatnonzero(self.on_line)
-        pre = self.points[:, 1:]
-        return np.asarray((pre[first] > 0) | (pre[first + 1] > 0), dtype=bool)
+    @cached_property
+    def coefficients(self) -> tuple[list[Atom], Numbers]:
+        """The variables, and their coefficients in each form; tokens have no errors."""
+        variables = dict.fromkeys(atom for form in self.forms for atom in form.terms if not isinstance(atom[0], Token))
+        rows = [[float(form.terms.get(atom, 0)) for atom in variables] for form in self.forms]
+        return list(variables), np.array(rows).reshape(len(rows), -1)
 
     def bound_error(self, errors: Mapping[Atom, float], tolerance: float = 1.0) -> float:
         """How far the form is from its value without errors, given bounds of the errors of all variables.
 
-        With a ``tolerance`` below 1, a unit keeps its sign only if its error is at most this part of its distance from 0.
+        With a ``tolerance`` below 1, a unit keeps its sign only if its error is at most this part of its distance to 0.
         """
-        variables = [atom for atom in dict.fromkeys(a for f in self.forms for a in f.terms) if errors.get(atom)]
-        beside = sum(abs(float(factor)) * errors.get(atom, 0.0) for atom, factor in self.other.terms.items())
-        if not variables:
-            return beside * ROUND_UP
+        variables, factors = self.coefficients
         sizes = np.array([errors[atom] for atom in variables])
-        factors = np.array([[float(form.terms.get(atom, 0)) for atom in variables] for form in self.forms])
+        beside = sum(abs(float(factor)) * errors[atom] for atom, factor in self.other.terms.items())
+        if not sizes.any():
+            return beside * ROUND_UP
+        if self.corners is None:
+            return math.inf
         weights = np.array(list(map(float, self.weights)))
         doubts = np.abs(factors[1:]) @ sizes * ROUND_UP
-        pre = self.points[:, 1:].astype(float) / self.scale
+        pre = self.corners.points[:, 1:].astype(float) / self.corners.scale
         uncertain = np.abs(pre) * tolerance <= doubts * ROUND_UP
-        active = pre > 0
-        first = np.flatnonzero(self.on_line)
+        active, first = pre > 0, np.flatnonzero(self.corners.on_line)
         if len(first):  # inside a box, a unit is uncertain only if it is so at one of its ends
-            active = np.vstack([active, active[first] | active[first + 1]])
+            active = np.vstack([active, self.corners.active_between()])
             uncertain = np.vstack([uncertain, uncertain[first] | uncertain[first + 1]])
-        certain = (active & ~uncertain) * weights
-        gradients = factors[0] + certain @ factors[1:]
-        other = [a for a in variables if a in self.other.terms]
-        for atom in other:
-            gradients[:, variables.index(atom)] -= float(self.other.terms[atom])
+        others = np.array([float(self.other.terms.get(atom, 0)) for atom in variables])
+        gradients = factors[0] - others + ((active & ~uncertain) * weights) @ factors[1:]
         bounds = np.abs(gradients) @ sizes + uncertain @ (np.abs(weights) * doubts)
         return (float(bounds.max(initial=0.0)) + beside) * ROUND_UP
 
 
-def enumerate_boxes(
-    forms: Sequence[Affine],
-    weights: Sequence[Fraction],
-    tables: set[tuple[Fraction, ...]],
-    finite: Mapping[Atom, tuple[Fraction, ...]],
-    guards: Sequence[Guard],
-    line: tuple[Fact, Sequence[Fraction]] | None,
-    other: Affine,
-) -> PiecewiseForm:
-    """Enumerate the boxes of a form.
-
-    Args:
-        forms: The rest, and the pre-activations.
-        weights: The weights of the units.
-        tables: The values of what the token and the position decide of each form; constants are not included.
-        finite: The finite variables, with their values.
-        guards: What is known of sums of them.
-        line: What is known of the line, and the multiple of it in each form.
-        other: Infinite terms of the rest that are no multiple of the line.
-
-    Raises:
-        TooManyBoxesError: If there are too many.
-    """
-    scale, rows = _finite_choices(forms, tables, finite, guards)
-    slopes = tuple(line[1]) if line else (ZERO,) * len(forms)
-    points, on_line, places = rows, np.zeros(len(rows), dtype=bool), [ZERO] * len(rows)
-    if line is not None:
-        cut = _cut_reciprocals if line[0].is_reciprocal and len(rows) <= MAX_UNSORTED else _cut_line
-        scale, points, on_line, places = cut(rows, scale, line[0], slopes)
-    known = line[0] if line else None
-    return PiecewiseForm(tuple(forms), tuple(weights), points, scale, slopes, known, on_line, places, other)
-
-
-def _finite_choices(
-    forms: Sequence[Affine],
-    tables: set[tuple[Fraction, ...]],
-    finite: Mapping[Atom, tuple[Fraction, ...]],
-    guards: Sequence[Guard],
-) -> tuple[int, Numbers]:
-    """The values of the forms for each choice of the finite variables, times a common denominator."""
-    width = len(forms)
-    coefficients = [
-        [*(form.terms.get(atom, ZERO) for form in forms), *(Fraction(atom in guard.variables) for guard in guards)]
-        for atom in finite
-    ]
-    over = lcm(*(x.denominator for row in coefficients for x in row))
-    fine = lcm(*(value.denominator for values in finite.values() for value in values))
-    constants = [form.constant for form in forms]
-    table = [[*map(sum, zip(constants, row, strict=True)), *[ZERO] * len(guards)] for row in tables]
-    bounds = (bound for guard in guards for bound in (guard.low, guard.high))
-    scale = lcm(over * fine, *(x.denominator for row in table for x in row), *(bound.denominator for bound in bounds))
-    start = [[x.numerator * (scale // x.denominator) for x in row] for row in table]
-    factors = [[x.numerator * (over // x.denominator) for x in row] for row in coefficients]
-    values = [[x.numerator * (fine // x.denominator) for x in found] for found in finite.values()]
-    more = scale // (over * fine)
-    growth = (max(map(abs, own)) * max(map(abs, row), default=0) for own, row in zip(values, factors, strict=True))
-    large = sum(growth) * more + max((abs(x) for row in start for x in row), default=0) >= 2**61
-    kind: Any = object if large else np.int64
-    rows = np.array(start, dtype=kind).reshape(len(start), -1)
-    pending = [set(guard.variables) & set(finite) for guard in guards]
-    for atom, own, row in zip(finite, values, factors, strict=True):
-        choices = np.outer(np.array(own, dtype=kind) * more, np.array(row, dtype=kind))
-        if len(rows) * len(choices) > MAX_BOXES:
-            raise TooManyBoxesError
-        rows = (rows[:, None, :] + choices[None, :, :]).reshape(-1, rows.shape[1])
-        for k, guard in enumerate(guards):
-            pending[k].discard(atom)
-            left = [finite[other] for other in pending[k]]
-            most_left, least_left = sum((max(v) for v in left), ZERO), sum((min(v) for v in left), ZERO)
-            total = rows[:, width + k]
-            fits = total <= int((guard.high - least_left) * scale)
-            rows = rows[fits & (total >= int((guard.low - most_left) * scale))]
-        if not large and len(rows) > MAX_UNSORTED:
-            rows = _distinct_rows(rows)
-    return scale, rows[:, :width]
-
-
-Corners = tuple[int, Numbers, NDArray[np.bool_], list[Fraction]]
-"""A common denominator, the values of the forms at all corners, and for each ``on_line`` and ``places``."""
-
-
-def _cut_reciprocals(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fraction]) -> Corners:
+def _cut_reciprocals(scale: int, rows: Numbers, line: Fact, slopes: Sequence[Fraction]) -> Corners:
     """The corners of all boxes along a line of numbers 1/k: its ends, and the points next to a zero of a unit."""
     points: list[list[Fraction]] = []
     on_line: list[bool] = []
@@ -249,19 +273,14 @@ def _cut_reciprocals(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fra
     scaled = [[int(x * over) for x in point] for point in points]
     large = max((abs(x) for point in scaled for x in point), default=0) >= 2**61
     kind: Any = object if large else np.int64
-    return over, np.array(scaled, dtype=kind).reshape(len(scaled), len(slopes)), np.array(on_line, dtype=bool), places
+    return Corners(over, np.array(scaled, dtype=kind).reshape(-1, len(slopes)), np.array(on_line, dtype=bool), places)
 
 
-def _distinct_rows(rows: Numbers) -> Numbers:
-    """The different rows of a matrix of integers: by a linear hash, unless two rows collide."""
-    hashes = rows @ np.random.default_rng(0).integers(1, 2**62, rows.shape[1])
-    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-    kept = rows[first]
-    return kept if bool((kept[place.ravel()] == rows).all()) else np.unique(rows, axis=0)
+def _cut_line(scale: int, rows: Numbers, line: Fact, slopes: Sequence[Fraction]) -> Corners | None:
+    """The corners of all boxes along the line: its ends, and the points next to where a unit changes its sign.
 
-
-def _cut_line(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fraction]) -> Corners:
-    """The corners of all boxes along the line: its ends, and the points next to where a unit changes its sign."""
+    None if there are too many.
+    """
     grid = line.step.factor if line.step is not None and line.step.is_constant else ZERO
     if grid:
         more = lcm(*((slope * grid * scale).denominator for slope in slopes))
@@ -284,7 +303,7 @@ def _cut_line(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fraction])
         for near in (-column // slope, -(column // slope))
     ]
     if len(rows) * (len(zeros) + 2) > MAX_BOXES:
-        raise TooManyBoxesError
+        return None
     ends = [np.full(len(rows), end, dtype=kind) for end in (first, last)]
     corners = np.sort(np.stack([*ends, *zeros], axis=1), axis=1)
     new = np.ones(corners.shape, dtype=bool)
@@ -295,4 +314,4 @@ def _cut_line(rows: Numbers, scale: int, line: Fact, slopes: Sequence[Fraction])
     on_line = np.zeros(len(places), dtype=bool)
     gap = 1 if line.step is not None and line.step.is_constant and line.step.factor else 0
     on_line[:-1] = (same_row[1:] == same_row[:-1]) & (places[1:] - places[:-1] > gap)
-    return scale, points[new], on_line, [int(place) * grid for place in places.tolist()]
+    return Corners(scale, points[new], on_line, [int(place) * grid for place in places.tolist()])

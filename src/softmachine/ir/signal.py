@@ -50,6 +50,7 @@ class Node:
 
 
 Atom = tuple[Node, int]
+SINGLE_KEY_HINT = "if a head retrieves it where tied keys hold equal values, declare single_key=True"
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,10 @@ class Affine:
         return Affine(terms, self.constant + other.constant)
 
     def __mul__(self, factor: Fraction) -> Affine:
-        if not factor:
-            return Affine({})
-        return Affine({atom: factor * own for atom, own in self.terms.items()}, factor * self.constant)
+        if not factor or factor == 1:
+            return self if factor else Affine({})
+        terms = {atom: factor if own == 1 else factor * own for atom, own in self.terms.items()}
+        return Affine(terms, factor * self.constant)
 
     @staticmethod
     def sum(forms: Iterable[Affine]) -> Affine:
@@ -198,13 +200,19 @@ class Signal:
         """Raise a ConstructionError unless every component is 0 or 1."""
         for form, kind in zip(self.forms, self.ranges, strict=True):
             if not kind.is_bit:
-                raise ConstructionError(f"{gadget} takes bits, but {format_form(form)} is {kind}")
+                raise ConstructionError(
+                    f"{gadget} takes bits, but {format_form(form)} is {kind}",
+                    hint=f"round it (round_unit_bit), or compare the integer (at_least); {SINGLE_KEY_HINT}",
+                )
 
     def require_integers(self, gadget: str) -> None:
         """Raise a ConstructionError unless every component is an integer."""
         for form, kind in zip(self.forms, self.ranges, strict=True):
             if not kind.is_integer:
-                raise ConstructionError(f"{gadget} takes integers, but {format_form(form)} is {kind}")
+                raise ConstructionError(
+                    f"{gadget} takes integers, but {format_form(form)} is {kind}",
+                    hint=f"recover the integer from its share of i+1 (recover_integer), or round it; {SINGLE_KEY_HINT}",
+                )
 
 
 def topological_order(
