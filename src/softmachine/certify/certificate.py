@@ -256,6 +256,7 @@ def _certify(
     if sharpness is not None and sharpness < 1:
         raise UsageError(f"invalid sharpness {sharpness}", hint="leave it out, or give 1 or more")
     _require_affordable(program, length)
+    _require_known_length(weights, program)
     analysis = analyse(weights, hints, program, length, domain)
     margin, assumption = _find_margin(analysis, program.margin)
     bound = ErrorAnalysis(analysis, margin, program.spare_tolerance).bound
@@ -265,7 +266,9 @@ def _certify(
         node.name: gap_to_scale(node.name, head.gap, found.own_sharpness.get(node.name, Fraction(chosen)))
         for node, head in analysis.heads.items()
     }
-    gaps = [min_gap(head.gap, length) for head in analysis.heads.values() if head.gap is not None]
+    gaps = [
+        min_gap(head.gap, length, program.position_count) for head in analysis.heads.values() if head.gap is not None
+    ]
     softened = soften_heads(weights, scales) if found.holds else None
     return Certificate(
         _place_rows(found.rows, weights, hints, scales),
@@ -316,6 +319,8 @@ def _find_margin(analysis: Analysis, declared: Fraction | None) -> tuple[Fractio
     step = join_steps(fact.step for fact in differences)
     if step is None or not step.factor:
         derived = None if step is None else declared or Fraction(1)
+    elif analysis.is_padded:
+        derived = step.minimum(analysis.positions, analysis.length)
     else:
         derived = min_gap(step.lower_bound(), analysis.length)
     if declared is None and derived is None:
@@ -341,6 +346,20 @@ def _place_rows(
         replace(row, layer=layers.get(row.head), scale=None if row.gap is None else scales.get(row.head))
         for row in sorted(rows, key=lambda row: order[row.head])
     )
+
+
+def _require_known_length(weights: Transformer, program: Program) -> None:
+    """Facts about padded inputs are about one n, and the number of positions does not determine n.
+
+    Raises:
+        ConstructionError: If the weights of a padded program depend on n.
+    """
+    known = [*weights.features, *(block.repeats for block in weights.blocks)]
+    needs = next((each for each in known if isinstance(each, Feature) and each.needs_length), None)
+    if program.position_count is not None and needs is not None:
+        raise ConstructionError(
+            f"{needs} depends on n, and padding fixes the number of positions, but not n: no facts hold for every n"
+        )
 
 
 def _require_affordable(program: Program, length: int) -> None:

@@ -180,9 +180,11 @@ class ErrorBudget:
 
 
 @lru_cache(maxsize=1024)
-def min_gap(gap: Fraction | Feature, length: int) -> Fraction:
-    """The smallest gap at any position of an input of this length."""
-    return gap if isinstance(gap, Fraction) else gap.minimum(length)
+def min_gap(gap: Fraction | Feature, length: int, positions: int | None = None) -> Fraction:
+    """The smallest gap at any position of an input of this length; ``positions``, if padding fixes their number."""
+    if isinstance(gap, Fraction):
+        return gap
+    return gap.minimum(length) if positions is None else min(gap.at(i, length) for i in range(positions))
 
 
 def scores_are_uniform(node: Attention) -> bool:
@@ -361,7 +363,7 @@ class ErrorAnalysis:
                     self.analysis, (form for term in Scores.of(self.analysis, node).terms for form in term)
                 ),
             )
-        gap = min_gap(head.gap, self.analysis.length)
+        gap = min_gap(head.gap, self.analysis.length, self.analysis.program.position_count)
         doubt = self.score_error(node)
         share = doubt / float(gap)
         if self.sharpness <= 0 or not share < 1 / 2:

@@ -93,7 +93,7 @@ class Analysis:
     Args:
         program: The program.
         domain: The sequences that it reads.
-        length: Facts hold for inputs with at most this n.
+        length: Facts hold for inputs with at most this n; with exactly this n, if the program is padded.
         hints: What the author declares of heads, by their names; the gaps of hints that are derived are used, since
             larger ones have no use.
     """
@@ -206,6 +206,8 @@ class Analysis:
         """What is known of a position feature, at all positions of all lengths."""
         fixed = self.program.position_count is not None
         exact = Fact.of(feature.at(i, self.length) for i in range(self.positions)) if fixed else None
+        if exact is not None and feature.needs_length:
+            return exact
         if isinstance(feature, Monomial):
             fact = _monomial_fact(feature, self.positions - 1)
             if exact is None or (exact.values is not None and fact.step is not None and fact.step.is_constant):

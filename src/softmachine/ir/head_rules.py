@@ -72,7 +72,9 @@ def is_at_least(gap: Fraction | Feature, other: Fraction | Feature, analysis: An
     """Whether a gap is at least another one, at all positions of all lengths; False if that is not known."""
     if isinstance(gap, Fraction) and isinstance(other, Fraction):
         return gap >= other
-    if analysis.program.position_count is not None:
+    if analysis.is_padded:
+        if any(isinstance(each, Feature) and each.needs_length for each in (gap, other)):
+            return False
         return all(
             value_at(gap, i, analysis.length) >= value_at(other, i, analysis.length) for i in range(analysis.positions)
         )
@@ -175,6 +177,11 @@ class Scores:
         if not grid.factor:
             return True
         grid = self.replace_counts(grid)
+        if self.analysis.is_padded:
+            alone = number is None and self.node.mask.is_causal and step.next >= 1  # 1/(i+1), times i+1
+            number = ONE if alone else Fraction(self.analysis.positions) if number is None else number
+            growth = number * self.analysis.positions ** max(-step.next, 0)
+            return grid.factor >= step.factor * growth / Fraction(self.analysis.length + 1) ** step.length
         if step.is_constant and grid.is_constant:
             return grid.factor >= step.factor * (self.analysis.positions if number is None else number)
         # i+1 and n-i+1 are at most n+1.
@@ -185,11 +192,11 @@ class Scores:
         return number is not None or length >= 1 or (self.node.mask.is_causal and next_ >= 1)
 
     def replace_counts(self, step: Step) -> Step:
-        """A lower bound of a step, with counts replaced by the number of visible keys."""
+        """A lower bound of a step, with counts replaced by the number of visible keys; with padding, a constant."""
+        if self.analysis.is_padded:
+            return Step(step.minimum(self.analysis.positions, self.analysis.length))
         causal = sum(isinstance(head, Attention) and head.mask.is_causal for head in step.counts)
         others = len(step.counts) - causal
-        if self.analysis.is_padded:
-            step, others = replace(step, factor=step.factor / self.analysis.positions**others), 0
         return replace(step, next=step.next + causal, length=step.length + others, counts=frozenset())
 
     def bound(self, step: Step) -> Fraction | Monomial:
