@@ -73,6 +73,7 @@ class HeadFact:
         unique: Whether only one key has the best score.
         index: Of a lookup, a form with the sign of the position that it asks for.
         assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
+        derived: The gap that is derived, if a hint is adopted.
         reason: Why nothing is known.
     """
 
@@ -83,6 +84,7 @@ class HeadFact:
     unique: bool = False
     index: Affine | None = None
     assumptions: tuple[str, ...] = ()
+    derived: Fraction | Feature | None = None
     reason: str = ""
 
 
@@ -570,8 +572,20 @@ class Analysis:
 
 
 _STATE = (
-    "_visited", "order", "_forms", "_pieces", "_parts", "_named", "facts", "heads", "placed_values", "functions", "tied",
-    "reciprocals", "bounds_by_token", "bounds_by_place",
+    "_visited",
+    "order",
+    "_forms",
+    "_pieces",
+    "_parts",
+    "_named",
+    "facts",
+    "heads",
+    "placed_values",
+    "functions",
+    "tied",
+    "reciprocals",
+    "bounds_by_token",
+    "bounds_by_place",
 )
 """The attributes of an analysis that hold facts of nodes."""
 

@@ -57,14 +57,19 @@ def adopt_hint(analysis: Analysis, head: HeadFact, hint: Attention) -> HeadFact:
     if hint.gap is None:
         return head
     derived = head.gap is not None and is_at_least(head.gap, hint.gap, analysis)
-    decays = DECAYS.index(head.decay) >= DECAYS.index(hint.decay)
-    claims = [("gap", derived), ("decay", decays), ("single key", head.single_key or not hint.single_key)]
+    decay = max(head.decay, hint.decay, key=DECAYS.index)
+    claims = [
+        ("gap", derived),
+        ("decay", decay is head.decay),
+        ("single key", head.single_key or not hint.single_key),
+    ]
     return replace(
         head,
         gap=hint.gap,
-        decay=hint.decay,
+        decay=decay,
         single_key=head.single_key or hint.single_key,
         assumptions=tuple(name for name, holds in claims if not holds),
+        derived=head.gap,
     )
 
 
