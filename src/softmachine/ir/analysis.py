@@ -96,9 +96,8 @@ class Analysis:
         self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
         placed = placed_rows(self.domain, self.positions) if self.is_padded else []
         self.by_place = FunctionTables(placed, fixed, self.best_keys)
-        self.start_keys: dict[Attention, list[NDArray[np.intp]]] = {}
-        """The best keys at position 0, if there is none or position 0 is the only one."""
-        self.at_start = FunctionTables([Row(0, token) for token in sorted(self.domain.first)], None, self.start_keys)
+        self.at_start: dict[Atom, Fraction] = {}
+        """The values at position 0 that are the same for all sequences."""
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
@@ -170,6 +169,7 @@ class Analysis:
                     if function is not None and (unit := function.apply(node.activation)) is not None:
                         self.functions[node, k] = unit
                         self.facts[node, k] = unit.fact(self.positions)
+        self.find_start(node)
 
     def of_unit(self, node: Unit, form: Affine) -> Fact:
         """What is known of a hidden unit."""
@@ -260,10 +260,38 @@ class Analysis:
         values = self.by_token.values(tokens, self.domain.later) if tokens.terms else set()
         return form + tokens * -ONE + Affine({}, values.pop()) if len(values) == 1 else form
 
-    def split_at_start(self, form: Affine) -> tuple[list[Fraction], Affine]:
-        """The values at position 0 of the part of a form that is known there, and the rest."""
-        local = Affine({atom: f for atom, f in form.terms.items() if self.at_start.has(atom[0])}, form.constant)
-        return self.at_start.column(local).distinct(), form + local * -ONE
+    def find_start(self, node: Node) -> None:
+        """Find the values of a node at position 0, which sees only itself under a causal mask."""
+        from softmachine.ir.head_rules import start_is_best
+
+        forms = node.value if isinstance(node, Attention) else node.forms if isinstance(node, Unit | Named) else ()
+        values = [own if not rest.terms else None for own, rest in map(self.split_at_start, forms)]
+        match node:
+            case Token():
+                atoms = (Affine({(node, k): ONE}) for k in range(len(node.ranges)))
+                found = [self.by_token.values(form, self.domain.first) for form in atoms]
+                values = [own.pop() if len(own) == 1 else None for own in found]
+            case Position(feature=Monomial() as feature) if feature.i > 0:
+                values = [ZERO]
+            case Position() if not node.feature.needs_length:
+                values = [node.feature.at(0)]
+            case Attention(mask=Mask.PAST):
+                values = [ZERO for _ in forms]
+            case Attention() if node.mask is not Mask.CAUSAL and not start_is_best(self, node, at_start=True):
+                values = []
+            case Norm():
+                values = []
+            case Unit():
+                relu = node.activation == "relu"
+                values = [x if x is None else max(x, ZERO) if relu else Fraction(x >= 0) for x in values]
+        for k in range(len(node.ranges)):
+            self.at_start.pop((node, k), None)
+        self.at_start |= {(node, k): value for k, value in enumerate(values) if value is not None}
+
+    def split_at_start(self, form: Affine) -> tuple[Fraction, Affine]:
+        """The value at position 0 of the part of a form that is known there, and the rest."""
+        known = sum((f * self.at_start[a] for a, f in form.terms.items() if a in self.at_start), form.constant)
+        return known, Affine({atom: f for atom, f in form.terms.items() if atom not in self.at_start})
 
     def high_after_start(self, form: Affine) -> Fraction:
         """An upper bound of a form at positions 1, 2, …: of what tokens decide, of i and i², and of the rest."""
@@ -423,9 +451,9 @@ class Analysis:
         if node.name in self.hints and head.rule != "uniform":
             head = adopt_hint(self, head, self.hints[node.name])
         self.heads[node] = head
-        self.find_start_keys(node)
         single = head.single_key or node.weighting.is_unique_hard
         for k, form in enumerate(node.value):
+            self.reciprocals.pop((node, k), None)
             value = self.of(form)
             if head.rule == "uniform" and not node.weighting.is_unique_hard:
                 fact = self.of_mean(node, form, value, k)
@@ -438,15 +466,6 @@ class Analysis:
             if node.mask in (Mask.PAST, Mask.FUTURE):
                 fact = fact.join(Fact.of([ZERO]))
             self.facts[node, k] = fact
-
-    def find_start_keys(self, node: Attention) -> None:
-        """Find the best keys of position 0, which sees only itself under a causal mask."""
-        from softmachine.ir.head_rules import start_is_best
-
-        if node.mask is Mask.PAST:
-            self.start_keys[node] = [np.arange(0)]
-        elif node.mask is Mask.CAUSAL or start_is_best(self, node, at_start=True):
-            self.start_keys[node] = [np.arange(1)]
 
     def of_tied(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
         """What is known of a mean over the keys that tie.
@@ -467,7 +486,7 @@ class Analysis:
         function = self.function(form)
         if function is None or share is None or not function.is_start or not start_is_best(self, node):
             return Fact(value.low, value.high, share, share)
-        fact = Fact(Fraction(1, self.positions), ONE, share, share, is_step=True)
+        fact = Fact(Fraction(1, self.positions), ONE, share, share, exact=share)
         if node.mask is Mask.PAST:
             reciprocal = Node(f"1/{node.label(k)}", (REALS,))
             self.facts[reciprocal, 0] = fact
@@ -573,17 +592,13 @@ def _retrieved(fact: Fact, head: Attention) -> Fact:
         moved = replace(step, next=0, counts=step.counts | {head})
         return moved if step.next == 1 and not step.rest and not step.counts else None
 
-    step = keep(fact.step)
-    is_step = fact.is_step and step is not None
-    return Fact(fact.low, fact.high, step, keep(fact.difference), fact.values, is_step)
+    return Fact(fact.low, fact.high, keep(fact.step), keep(fact.difference), fact.values, keep(fact.exact))
 
 
 def _monomial_fact(feature: Monomial, last: int) -> Fact:
     """What is known of factor · i^a (i+1)^b n^c (n+1)^d (n-i+1)^e for 0 ≤ i ≤ n ≤ last.
 
-    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound. A product of
-    powers of i+1, n+1 and n-i+1 is a step itself.
-    """
+    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound."""
     rising = max(feature.i, 0) + max(feature.next, 0) + max(feature.rest, 0) + max(feature.n, 0)
     degree = rising + feature.length
     high = feature.factor * Fraction(last + 1) ** max(degree, 0)
@@ -594,5 +609,6 @@ def _monomial_fact(feature: Monomial, last: int) -> Fact:
         high = feature.factor * Fraction(last) ** rising
     step = None
     if min(feature.i, feature.n) >= 0:
-        step = Step(feature.factor, -feature.next, -feature.length, -feature.rest)
-    return Fact(low, high, step, step, is_step=not feature.i and not feature.n)
+        step = Step(feature.factor, max(-feature.next, 0), max(-feature.length, 0), max(-feature.rest, 0))
+    exact = None if feature.i or feature.n else Step(feature.factor, -feature.next, -feature.length, -feature.rest)
+    return Fact(low, high, step, step, exact=exact)

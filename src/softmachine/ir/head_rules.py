@@ -140,7 +140,8 @@ class Scores:
         """
         steps: list[Step | None] = []
         for query, key in terms:
-            queries, keys = self.analysis.of(query).step, self.analysis.of(key).difference_at_one_length
+            own, keys = self.analysis.of(query), self.analysis.of(key).difference_at_one_length
+            queries = own.exact or own.step
             steps.append(None if queries is None or keys is None else queries.product(keys))
         if self.node.bias is not None:
             step = self.node.bias.step
@@ -185,8 +186,9 @@ class Scores:
         return replace(step, next=step.next + causal, length=step.length + others, counts=frozenset())
 
     def bound(self, step: Step) -> Fraction | Monomial:
-        """A lower bound of a step as a gap."""
-        return self.replace_counts(step).lower_bound()
+        """A lower bound of a step as a gap, which is the smallest for the longest inputs."""
+        step = self.replace_counts(step)
+        return replace(step, length=max(step.length, -max(step.next, step.rest, 0))).lower_bound()
 
 
 def merge_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
@@ -238,8 +240,7 @@ def exact_step(analysis: Analysis, form: Affine) -> Step | None:
     form = expand_reciprocals(analysis, form)
     if not form.terms:
         return Step(abs(form.constant)) if form.constant else None
-    fact = analysis.of(form if min(form.terms.values()) > 0 else form * -ONE)
-    return fact.step if fact.is_step else None
+    return analysis.of(form if min(form.terms.values()) > 0 else form * -ONE).exact
 
 
 def lookup(scores: Scores) -> HeadFact | None:
@@ -255,7 +256,7 @@ def lookup(scores: Scores) -> HeadFact | None:
     if first != Monomial(i=1, length=first.length) or second != first * Monomial(i=1):
         return None
     scale, index = exact_step(scores.analysis, square), scores.analysis.of(linear).step
-    if scale is None or index is None or scores.analysis.of(square).low > 0:
+    if scale is None or index is None or scores.analysis.of(square).high > 0:
         return None
     if not scale.scale(Fraction(2)).divides(index):
         return None
@@ -278,10 +279,7 @@ def ramp(scores: Scores) -> HeadFact | None:
         slope, grid = exact_step(scores.analysis, query), scores.step_of([*rest, *others])
         if slope is None or grid is None:
             continue
-        if feature == Monomial(i=feature.i, next=feature.next, length=feature.length) and {feature.i, feature.next} == {
-            0,
-            1,
-        }:
+        if feature in (Monomial(i=1, length=feature.length), Monomial(next=1, length=feature.length)):
             step = replace(slope, length=slope.length - feature.length)
             if scores.exceeds(grid, step, None):
                 return HeadFact("grid and ramp", scores.bound(step), True, ScoreDecay.LINEAR, unique=True)
@@ -309,9 +307,7 @@ def positions(scores: Scores) -> HeadFact | None:
     scores.analysis.best_keys[scores.node] = winners
     unique = all(len(keys) <= 1 for keys in winners)
     gap = ONE if least is None else Fraction(int(least), table[1])
-    return HeadFact(
-        "positions", gap, unique or (found := part(scores)) is not None and found.single_key, ScoreDecay.FLAT, unique
-    )
+    return HeadFact("positions", gap, unique or _ties_hold_equal_values(scores), ScoreDecay.FLAT, unique)
 
 
 def _visible(scores: Scores, table: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
@@ -405,13 +401,17 @@ def part(scores: Scores) -> HeadFact | None:
     return None
 
 
+def _ties_hold_equal_values(scores: Scores) -> bool:
+    return part(scores) is not None or not any(value.terms for value in scores.values)
+
+
 def _parts(scores: Scores) -> Iterator[tuple[Affine, Affine, list[Term]]]:
     """A part s·P of the scores, and the others: s a constant or an exact number of a query, P a key or what the token
     decides of it.
     """
     for place, (query, key) in enumerate(scores.terms):
         others = [term for index, term in enumerate(scores.terms) if index != place]
-        atoms = (atom for atom in query.terms if not isinstance(atom[0], Token) and scores.analysis.facts[atom].is_step)
+        atoms = (atom for atom in query.terms if not isinstance(atom[0], Token) and scores.analysis.facts[atom].exact)
         factors = [Affine({atom: query.terms[atom]}) for atom in atoms]
         for factor in [*factors, *([Affine({}, query.constant)] if query.constant else [])]:
             rest = query + factor * -ONE
@@ -445,8 +445,8 @@ def _is_apart(scores: Scores) -> bool:
     monomials: dict[Monomial, Affine] = {}
     for query, key in scores.terms:
         later, (start, unknown), own = analysis.after_start(key), analysis.split_at_start(key), analysis.of(query)
-        fixed.append(query * (start[0] - later.constant))
-        parts += [(ONE, own.product(Fact.of(x - start[0] for x in start))), (ONE, own.product(analysis.of(unknown)))]
+        fixed.append(query * (start - later.constant))
+        parts.append((ONE, own.product(analysis.of(unknown))))
         found = {atom: m for atom in later.terms if (m := monomial_of(atom)) is not None and m.i > 0}
         for atom, feature in found.items():
             monomials[feature] = monomials.get(feature, Affine({})) + query * later.terms[atom]
@@ -494,7 +494,7 @@ def grid(scores: Scores) -> HeadFact | None:
     step = scores.step
     if step is None:
         return None
-    return HeadFact("grid", scores.bound(step) if step.factor else ONE, not any(v.terms for v in scores.values))
+    return HeadFact("grid", scores.bound(step) if step.factor else ONE, _ties_hold_equal_values(scores))
 
 
 def _hold_equal_values(scores: Scores, key: Affine, factor: Fraction) -> bool:
@@ -547,17 +547,22 @@ def _occurs_once(scores: Scores, rows: Sequence[Row]) -> bool:
 def start_is_best(analysis: Analysis, node: Attention, *, at_start: bool = False) -> bool:
     """Whether position 0 is among the best keys of all queries; or the only best one of the query at position 0."""
     terms = Scores.of(analysis, node).terms
-    tables = analysis.at_start if at_start else analysis.by_token
+    queries = [query for query, _ in terms]
     visible = node.mask in (Mask.CAUSAL, Mask.ALL, Mask.PAST) and not analysis.is_padded and node.bias is None
-    if not visible or not terms or not all(tables.has_form(query) for query, _ in terms):
+    if not visible or not terms:
         return False
-    for queries in tables.distinct(query for query, _ in terms):
-        score = Affine.sum(key * own for own, (_, key) in zip(queries, terms, strict=True))
-        (values, rest), most = analysis.split_at_start(score), analysis.high_after_start(score)
-        least = min(values) + analysis.of(rest).low
+    if at_start:
+        known = [analysis.split_at_start(query) for query in queries]
+        rows = set() if any(rest.terms for _, rest in known) else {tuple(value for value, _ in known)}
+    else:
+        rows = analysis.by_token.distinct(queries) if all(map(analysis.by_token.has_form, queries)) else set()
+    for row in rows:
+        score = Affine.sum(key * own for own, (_, key) in zip(row, terms, strict=True))
+        (value, rest), most = analysis.split_at_start(score), analysis.high_after_start(score)
+        least = value + analysis.of(rest).low
         if least < most or (at_start and least == most):
             return False
-    return True
+    return bool(rows)
 
 
 RULES: tuple[Callable[[Scores], HeadFact | None], ...] = (

@@ -114,5 +114,5 @@ class PositionFunction:
             return Fact.of(values)
         scaled = (x * (i + 1) for i, x in enumerate(self.start[:positions]))
         step = Step(common_step([*scaled, *(x for entry in self.cycle for x in entry)]), next=1)
-        is_step = self.coefficients == (ZERO, step.factor)
-        return Fact(min(values), max(values), step, step, is_step=is_step)
+        exact = step if self.coefficients == (ZERO, step.factor) else None
+        return Fact(min(values), max(values), step, step, exact=exact)
