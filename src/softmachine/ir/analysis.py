@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
-from softmachine.ir.function_tables import FunctionTables, Row, placed_rows, token_rows
+from softmachine.ir.function_tables import FunctionTables, placed_rows, token_rows
 from softmachine.ir.piecewise import MAX_BOXES, Guard, PiecewiseForm, TooManyBoxesError, enumerate_boxes
 from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import (
@@ -92,7 +92,9 @@ class Analysis:
     def __post_init__(self) -> None:
         self.positions = self.program.position_count or self.length + 1
         fixed = self.length if self.program.position_count else None
-        self.by_token = FunctionTables(token_rows(self.domain), fixed)
+        self.functions: dict[Atom, PositionFunction] = {}
+        """What the position alone decides at every length."""
+        self.by_token = FunctionTables(token_rows(self.domain), fixed, functions=self.functions)
         self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
         placed = placed_rows(self.domain, self.positions) if self.is_padded else []
         self.by_place = FunctionTables(placed, fixed, self.best_keys)
@@ -101,8 +103,6 @@ class Analysis:
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
-        self.functions: dict[Atom, PositionFunction] = {}
-        """What the position alone decides at every length."""
         self.tied: dict[object, Attention] = {}
         """A head for each way of scoring keys: heads that score them alike have the same number of best keys."""
         self.reciprocals: dict[Atom, Affine] = {}
@@ -147,9 +147,8 @@ class Analysis:
                 function = None if self.is_padded else PositionFunction.of_feature(node.feature)
                 if function is not None:
                     self.functions[node, 0] = function
-                self.facts[node, 0] = (
-                    self.of_feature(node.feature) if function is None else function.fact(self.positions)
-                )
+                fact = None if function is None else function.fact(self.positions)
+                self.facts[node, 0] = fact or self.of_feature(node.feature)
             case Attention():
                 self.attention(node)
             case Loop():
@@ -168,7 +167,7 @@ class Analysis:
                     function = None if isinstance(node, Norm) else self.function(form)
                     if function is not None and (unit := function.apply(node.activation)) is not None:
                         self.functions[node, k] = unit
-                        self.facts[node, k] = unit.fact(self.positions)
+                        self.facts[node, k] = unit.fact(self.positions) or self.facts[node, k]
         self.find_start(node)
 
     def of_unit(self, node: Unit, form: Affine) -> Fact:
@@ -209,8 +208,9 @@ class Analysis:
         key = (frozenset(form.terms.items()), form.constant)
         if key not in self._forms:
             function = self.function(form)
-            base = self._forms[key] = self.sum(form) if function is None else function.fact(self.positions)
-            if function is None and self.is_worth_enumerating(form, base):
+            exact = None if function is None else function.fact(self.positions)
+            base = self._forms[key] = exact or self.sum(form)
+            if exact is None and self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
                 if pieces is not None and len(pieces.points):
                     found = pieces.fact()
@@ -239,6 +239,11 @@ class Analysis:
             return Fact(exact.low, exact.high, base.step, base.difference)
         return base
 
+    def split_local(self, form: Affine) -> tuple[Affine, Affine]:
+        """What the token, and whether the position is 0, decide of a form, without the constant; and the rest."""
+        local = Affine({atom: f for atom, f in form.terms.items() if self.by_token.has(atom[0])})
+        return local, form + local * -ONE
+
     def function(self, form: Affine) -> PositionFunction | None:
         """The form as a function of the position, if it is one; tokens count where only the first one matters."""
         tokens = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(atom[0], Token)})
@@ -247,18 +252,18 @@ class Analysis:
         if self.is_padded or not form.terms or len(parts) < len(others):
             return None
         if tokens.terms:
-            values = [self.by_token.values(tokens, possible) for possible in (self.domain.first, self.domain.later)]
+            values = [self.by_token.values(tokens, start=start) for start in (True, False)]
             if max(map(len, values)) > 1:
                 return None
-            start, later = (value for found in values for value in found or {ZERO})
-            parts.append((ONE, PositionFunction((start,), ((later, ZERO),))))
+            first, later = (value for found in values for value in found or {ZERO})
+            parts.append((ONE, PositionFunction((first,), ((later, ZERO, ZERO),))))
         return PositionFunction.sum(parts, form.constant)
 
     def after_start(self, form: Affine) -> Affine:
         """The form at positions 1, 2, …: what the token decides is a constant, if it is the same for all tokens."""
-        tokens = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(atom[0], Token)})
-        values = self.by_token.values(tokens, self.domain.later) if tokens.terms else set()
-        return form + tokens * -ONE + Affine({}, values.pop()) if len(values) == 1 else form
+        local, rest = self.split_local(form)
+        values = self.by_token.values(local, start=False)
+        return rest + Affine({}, values.pop()) if len(values) == 1 else form
 
     def find_start(self, node: Node) -> None:
         """Find the values of a node at position 0, which sees only itself under a causal mask."""
@@ -269,7 +274,7 @@ class Analysis:
         match node:
             case Token():
                 atoms = (Affine({(node, k): ONE}) for k in range(len(node.ranges)))
-                found = [self.by_token.values(form, self.domain.first) for form in atoms]
+                found = [self.by_token.values(form, start=True) for form in atoms]
                 values = [own.pop() if len(own) == 1 else None for own in found]
             case Position(feature=Monomial() as feature) if feature.i > 0:
                 values = [ZERO]
@@ -295,12 +300,10 @@ class Analysis:
 
     def high_after_start(self, form: Affine) -> Fraction:
         """An upper bound of a form at positions 1, 2, …: of what tokens decide, of i and i², and of the rest."""
-        later = self.after_start(form)
-        tokens = Affine({atom: factor for atom, factor in later.terms.items() if isinstance(atom[0], Token)})
-        index = {atom: factor for atom, factor in later.terms.items() if is_feature(atom, (I, I_SQUARED))}
-        most = max(self.by_token.values(tokens, self.domain.later), default=ZERO)
-        rest = later + (tokens + Affine(index)) * -ONE
-        return min(self.of(later).high, self.of(rest).high + most + self.high_of_index(index))
+        local, rest = self.split_local(form)
+        index = {atom: factor for atom, factor in rest.terms.items() if is_feature(atom, (I, I_SQUARED))}
+        most = max(self.by_token.values(local, start=False), default=ZERO) + self.high_of_index(index)
+        return min(self.of(self.after_start(form)).high, self.of(rest + Affine(index) * -ONE).high + most)
 
     def high_of_index(self, terms: Mapping[Atom, Fraction]) -> Fraction:
         """The largest value of a i + b i² at positions i = 1, 2, …: at an end, or next to -a/2b."""
@@ -308,10 +311,6 @@ class Analysis:
         last = max(self.positions - 1, 1)
         places = {1, last, *((floor(-a / b / 2), ceil(-a / b / 2)) if b else ())}
         return max(a * i + b * i * i for i in places if 1 <= i <= last)
-
-    def is_first(self, row: Row) -> bool:
-        """Whether a row can be that of position 0."""
-        return row.token in self.domain.first and not row.position
 
     def piecewise(self, form: Affine) -> PiecewiseForm | None:
         """The boxes of a form that has been analysed; None if it has none."""
@@ -484,7 +483,13 @@ class Analysis:
         if step is not None and step.is_constant and node in self.best_keys:
             self.place_mean((node, k), value, step.factor)
         function = self.function(form)
-        if function is None or share is None or not function.is_start or not start_is_best(self, node):
+        if (
+            function is None
+            or share is None
+            or function.later != 0
+            or function.at(0) != 1
+            or not start_is_best(self, node)
+        ):
             return Fact(value.low, value.high, share, share)
         fact = Fact(Fraction(1, self.positions), ONE, share, share, exact=share)
         if node.mask is Mask.PAST:
@@ -512,10 +517,10 @@ class Analysis:
         function = self.function(form) if node.mask is Mask.CAUSAL else None
         if function is not None and (mean := function.mean()) is not None:
             self.functions[node, k] = mean
-            if mean.coefficients is not None:
-                constant, factor = mean.coefficients
+            if mean.reciprocal is not None:
+                constant, factor = mean.reciprocal
                 self.reciprocals[node, k] = Affine({(self.reciprocal, 0): factor} if factor else {}, constant)
-            return mean.fact(self.positions)
+            return mean.fact(self.positions) or value
         step = value.step
         if step is None or not step.is_same_at_all_positions:
             return Fact(value.low, value.high)
@@ -598,7 +603,8 @@ def _retrieved(fact: Fact, head: Attention) -> Fact:
 def _monomial_fact(feature: Monomial, last: int) -> Fact:
     """What is known of factor · i^a (i+1)^b n^c (n+1)^d (n-i+1)^e for 0 ≤ i ≤ n ≤ last.
 
-    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound."""
+    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound.
+    """
     rising = max(feature.i, 0) + max(feature.next, 0) + max(feature.rest, 0) + max(feature.n, 0)
     degree = rising + feature.length
     high = feature.factor * Fraction(last + 1) ** max(degree, 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import ZERO
+from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import Attention, Named, Norm, Position, Token, Unit
 from softmachine.ir.signal import Affine, Atom, Node
 from softmachine.transformer.attention import Mask
@@ -70,15 +70,15 @@ def sum_columns(parts: Sequence[tuple[Fraction, Column]], constant: Fraction, he
 
 @dataclass(frozen=True)
 class Row:
-    """A position and a token that can stand there; without a position, any position that the token can have."""
+    """A position and a token that can stand there; without a position, any of 1, 2, …."""
 
     position: int | None
     token: str
 
 
 def token_rows(domain: Domain) -> list[Row]:
-    """A row for each token."""
-    return [Row(None, token) for token in sorted(domain.first | domain.later)]
+    """A row for each token at position 0, and for each at a later one."""
+    return [*(Row(0, token) for token in sorted(domain.first)), *(Row(None, token) for token in sorted(domain.later))]
 
 
 def placed_rows(domain: Domain, positions: int) -> list[Row]:
@@ -95,6 +95,7 @@ class FunctionTables:
         rows: The rows.
         length: n, if the number of positions is fixed; else features of n have no table.
         best_keys: The keys with the best score, at each position, of heads whose scores the position alone decides.
+        functions: What the position alone decides at every length; it counts if it is the same at positions 1, 2, ….
     """
 
     def __init__(
@@ -102,9 +103,10 @@ class FunctionTables:
         rows: Sequence[Row],
         length: int | None,
         best_keys: Mapping[Attention, Sequence[NDArray[np.intp]]] = MappingProxyType({}),
+        functions: Mapping[Atom, PositionFunction] = MappingProxyType({}),
     ) -> None:
-        self.rows, self.length, self.best_keys = rows, length, best_keys
-        self.has_positions = bool(rows) and rows[0].position is not None
+        self.rows, self.length, self.best_keys, self.functions = rows, length, best_keys, functions
+        self.has_positions = all(row.position is not None for row in rows)
         self._columns: dict[Atom, Column] = {}
         self._local: dict[Node, bool] = {}
 
@@ -119,6 +121,9 @@ class FunctionTables:
         return self._local[node]
 
     def _is_local(self, node: Node) -> bool:
+        functions = (self.functions.get((node, k)) for k in range(len(node.ranges)))
+        if all(function is not None and function.later is not None for function in functions):
+            return True
         match node:
             case Token():
                 return True
@@ -153,10 +158,10 @@ class FunctionTables:
         same = bool((values[np.searchsorted(positions[first], positions)] == column.numerators).all())
         return Column(values, column.denominator) if same else None
 
-    def values(self, form: Affine, tokens: AbstractSet[str]) -> set[Fraction]:
-        """The values of a form in the rows of some tokens."""
+    def values(self, form: Affine, *, start: bool) -> set[Fraction]:
+        """The values of a form at position 0, or at later ones."""
         column = self.column(form)
-        places = [k for k, row in enumerate(self.rows) if row.token in tokens]
+        places = [k for k, row in enumerate(self.rows) if (row.position == 0) == start]
         return {Fraction(x, column.denominator) for x in set(column.numerators[places].tolist())}
 
     def column(self, form: Affine) -> Column:
@@ -171,6 +176,9 @@ class FunctionTables:
         return self._columns[atom]
 
     def _atom(self, node: Node, k: int) -> Column:
+        function = self.functions.get((node, k))
+        if function is not None:
+            return Column.of([function.at(0) if row.position == 0 else function.later or ZERO for row in self.rows])
         match node:
             case Token():
                 return Column.of([node.table.get(row.token, {}).get(k, Fraction(0)) for row in self.rows])

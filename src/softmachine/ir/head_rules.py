@@ -148,6 +148,11 @@ class Scores:
             steps.append(None if step is None else Step(step))
         return join_steps(steps)
 
+    def of_key(self, key: Affine) -> Fact:
+        """What is known of a key."""
+        later = self.is_after_start and self.analysis.by_token.has_form(key)
+        return Fact.of(self.analysis.by_token.values(key, start=False)) if later else self.analysis.of(key)
+
     @cached_property
     def step(self) -> Step | None:
         """The grid of all scores."""
@@ -389,7 +394,7 @@ def part(scores: Scores) -> HeadFact | None:
     keys that tie have equal A and equal P. If the values are functions of P, they are equal.
     """
     for factor, key, others in _parts(scores):
-        fact = scores.analysis.of(key)
+        fact = scores.of_key(key)
         size, step, grid = exact_step(scores.analysis, factor), fact.difference, scores.step_of(others)
         if size is None or grid is None or step is None or not step.is_constant or not step.factor:
             continue
@@ -417,9 +422,9 @@ def _parts(scores: Scores) -> Iterator[tuple[Affine, Affine, list[Term]]]:
             rest = query + factor * -ONE
             more = [*others, *([(rest, key)] if rest.terms or rest.constant else [])]
             yield factor, key, more
-            tokens = Affine({atom: own for atom, own in key.terms.items() if isinstance(atom[0], Token)})
-            if tokens.terms and len(tokens.terms) < len(key.terms):
-                yield factor, tokens, [*more, (factor, key + tokens * -ONE)]
+            local, rest = scores.analysis.split_local(key)
+            if local.terms and rest.terms:
+                yield factor, local, [*more, (factor, rest)]
 
 
 def start_apart(scores: Scores) -> HeadFact | None:
@@ -450,15 +455,15 @@ def _is_apart(scores: Scores) -> bool:
         found = {atom: m for atom in later.terms if (m := monomial_of(atom)) is not None and m.i > 0}
         for atom, feature in found.items():
             monomials[feature] = monomials.get(feature, Affine({})) + query * later.terms[atom]
-        tokens = Affine({atom: factor for atom, factor in later.terms.items() if isinstance(atom[0], Token)})
-        others = {a: f for a, f in later.terms.items() if a not in found and a not in tokens.terms}
-        decided = Fact.of(analysis.by_token.values(tokens, analysis.domain.later) or [ZERO])
-        parts += [(-ONE, own.product(fact)) for fact in (decided, analysis.of(Affine(others)))]
+        local, rest = analysis.split_local(later)
+        others = Affine({atom: factor for atom, factor in rest.terms.items() if atom not in found})
+        decided = Fact.of(analysis.by_token.values(local, start=False) or [ZERO])
+        parts += [(-ONE, own.product(fact)) for fact in (decided, analysis.of(others))]
     parts += [(-ONE, _bound_product(scores, query, feature)) for feature, query in monomials.items()]
     total = Affine.sum(fixed)
-    tokens = Affine({atom: factor for atom, factor in total.terms.items() if isinstance(atom[0], Token)})
-    parts += [(factor, analysis.facts[atom]) for atom, factor in total.terms.items() if atom not in tokens.terms]
-    return is_never_zero([*parts, (ONE, analysis.of(tokens))], total.constant)
+    local, rest = analysis.split_local(total)
+    parts += [(factor, analysis.facts[atom]) for atom, factor in rest.terms.items()]
+    return is_never_zero([*parts, (ONE, analysis.of(local))], total.constant)
 
 
 def _bound_product(scores: Scores, query: Affine, feature: Monomial) -> Fact:
@@ -514,13 +519,11 @@ def _hold_equal_values(scores: Scores, key: Affine, factor: Fraction) -> bool:
         known = all(map(tables.has_form, values))
         column = [score * (factor or ONE) for score in tables.column(key).fractions()]
         held = list(zip(*(tables.column(v).fractions() for v in values), strict=True)) if known else None
-        first = [score for row, score in zip(tables.rows, column, strict=True) if analysis.is_first(row)]
+        first = [score for row, score in zip(tables.rows, column, strict=True) if row.position == 0]
         least = min(first) if starts else None
         levels: dict[Fraction, dict[object, list[Row]]] = {}
         for k, (row, score) in enumerate(zip(tables.rows, column, strict=True)):
-            if (least is None or score >= least) and not (
-                scores.is_after_start and row.token not in analysis.domain.later
-            ):
+            if (least is None or score >= least) and not (scores.is_after_start and row.position == 0):
                 levels.setdefault(score, {}).setdefault(held[k] if held else k, []).append(row)
         if all(
             (known and len(level) == 1) or _occurs_once(scores, sum(level.values(), [])) for level in levels.values()
@@ -540,7 +543,7 @@ def _occurs_once(scores: Scores, rows: Sequence[Row]) -> bool:
     """Whether a sequence has at most one of some pairs of position and token."""
     if len({row.position for row in rows}) == 1 and rows[0].position is not None:
         return True
-    start = 1 if scores.is_after_start or all(row.position for row in rows) else 0
+    start = int(all(row.position != 0 for row in rows))
     return scores.analysis.domain.has_at_most_one({row.token for row in rows}, start)
 
 
