@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
+from softmachine.ir.first_position import FirstPosition
 from softmachine.ir.function_tables import FunctionTables, placed_rows, token_rows
 from softmachine.ir.piecewise import MAX_BOXES, Guard, PiecewiseForm, TooManyBoxesError, enumerate_boxes
 from softmachine.ir.position_functions import PositionFunction
@@ -40,7 +41,7 @@ from softmachine.ir.program import Program
 from softmachine.ir.ranges import REALS
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import I_SQUARED, RECIPROCAL, Feature, I, Monomial
+from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
 
 Key = tuple[frozenset[tuple[Atom, Fraction]], Fraction]
 MAX_LOOP_PASSES = 4
@@ -98,8 +99,7 @@ class Analysis:
         self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
         placed = placed_rows(self.domain, self.positions) if self.is_padded else []
         self.by_place = FunctionTables(placed, fixed, self.best_keys)
-        self.at_start: dict[Atom, Fraction] = {}
-        """The values at position 0 that are the same for all sequences."""
+        self.first = FirstPosition(self)
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
@@ -113,23 +113,11 @@ class Analysis:
         self._forms: dict[Key, Fact] = {}
         self._pieces: dict[Key, PiecewiseForm | None] = {}
         self._named: defaultdict[Atom, list[Named]] = defaultdict(list)
-        self._open: set[Key] = set()
 
     @property
     def is_padded(self) -> bool:
         """Whether the number of positions is fixed."""
         return self.program.position_count is not None
-
-    def run(self) -> Analysis:
-        """Find the facts that the scores of heads need."""
-        forms = self.program.logits.forms
-        heads = [node for node in topological_order(forms) if isinstance(node, Attention)]
-        if any(isinstance(node, Loop) for node in topological_order(forms)):
-            self.follow(forms)
-            return self
-        self.follow([form for head in heads if _chooses(head) for form in head.inputs()])
-        self.follow([Affine({(head, k): ONE}) for head in heads for k in range(len(head.value))])
-        return self
 
     def follow(self, forms: Iterable[Affine]) -> None:
         """Find the facts of all nodes that forms depend on."""
@@ -168,7 +156,8 @@ class Analysis:
                     if function is not None and (unit := function.apply(node.activation)) is not None:
                         self.functions[node, k] = unit
                         self.facts[node, k] = unit.fact(self.positions) or self.facts[node, k]
-        self.find_start(node)
+        if not self.is_padded:
+            self.first.visit(node)
 
     def of_unit(self, node: Unit, form: Affine) -> Fact:
         """What is known of a hidden unit."""
@@ -246,80 +235,25 @@ class Analysis:
 
     def function(self, form: Affine) -> PositionFunction | None:
         """The form as a function of the position, if it is one; tokens count where only the first one matters."""
-        tokens = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(atom[0], Token)})
-        others = [(factor, self.functions.get(atom)) for atom, factor in form.terms.items() if atom not in tokens.terms]
+        local, rest = self.split_local(form)
+        others = [(factor, self.functions.get(atom)) for atom, factor in rest.terms.items()]
         parts = [(factor, function) for factor, function in others if function is not None]
         if self.is_padded or not form.terms or len(parts) < len(others):
             return None
-        if tokens.terms:
-            values = [self.by_token.values(tokens, start=start) for start in (True, False)]
-            if max(map(len, values)) > 1:
-                return None
-            first, later = (value for found in values for value in found or {ZERO})
-            parts.append((ONE, PositionFunction((first,), ((later, ZERO, ZERO),))))
-        return PositionFunction.sum(parts, form.constant)
-
-    def after_start(self, form: Affine) -> Affine:
-        """The form at positions 1, 2, …: what the token decides is a constant, if it is the same for all tokens."""
-        local, rest = self.split_local(form)
-        values = self.by_token.values(local, start=False)
-        return rest + Affine({}, values.pop()) if len(values) == 1 else form
-
-    def find_start(self, node: Node) -> None:
-        """Find the values of a node at position 0, which sees only itself under a causal mask."""
-        from softmachine.ir.head_rules import start_is_best
-
-        forms = node.value if isinstance(node, Attention) else node.forms if isinstance(node, Unit | Named) else ()
-        values = [own if not rest.terms else None for own, rest in map(self.split_at_start, forms)]
-        match node:
-            case Token():
-                atoms = (Affine({(node, k): ONE}) for k in range(len(node.ranges)))
-                found = [self.by_token.values(form, start=True) for form in atoms]
-                values = [own.pop() if len(own) == 1 else None for own in found]
-            case Position(feature=Monomial() as feature) if feature.i > 0:
-                values = [ZERO]
-            case Position() if not node.feature.needs_length:
-                values = [node.feature.at(0)]
-            case Attention(mask=Mask.PAST):
-                values = [ZERO for _ in forms]
-            case Attention() if node.mask is not Mask.CAUSAL and not start_is_best(self, node, at_start=True):
-                values = []
-            case Norm():
-                values = []
-            case Unit():
-                relu = node.activation == "relu"
-                values = [x if x is None else max(x, ZERO) if relu else Fraction(x >= 0) for x in values]
-        for k in range(len(node.ranges)):
-            self.at_start.pop((node, k), None)
-        self.at_start |= {(node, k): value for k, value in enumerate(values) if value is not None}
-
-    def split_at_start(self, form: Affine) -> tuple[Fraction, Affine]:
-        """The value at position 0 of the part of a form that is known there, and the rest."""
-        known = sum((f * self.at_start[a] for a, f in form.terms.items() if a in self.at_start), form.constant)
-        return known, Affine({atom: f for atom, f in form.terms.items() if atom not in self.at_start})
-
-    def high_after_start(self, form: Affine) -> Fraction:
-        """An upper bound of a form at positions 1, 2, …: of what tokens decide, of i and i², and of the rest."""
-        local, rest = self.split_local(form)
-        index = {atom: factor for atom, factor in rest.terms.items() if is_feature(atom, (I, I_SQUARED))}
-        most = max(self.by_token.values(local, start=False), default=ZERO) + self.high_of_index(index)
-        return min(self.of(self.after_start(form)).high, self.of(rest + Affine(index) * -ONE).high + most)
-
-    def high_of_index(self, terms: Mapping[Atom, Fraction]) -> Fraction:
-        """The largest value of a i + b i² at positions i = 1, 2, …: at an end, or next to -a/2b."""
-        a, b = (sum((f for atom, f in terms.items() if is_feature(atom, (m,))), ZERO) for m in (I, I_SQUARED))
-        last = max(self.positions - 1, 1)
-        places = {1, last, *((floor(-a / b / 2), ceil(-a / b / 2)) if b else ())}
-        return max(a * i + b * i * i for i in places if 1 <= i <= last)
+        values = [self.by_token.values(local, start=start) for start in (True, False)]
+        if max(map(len, values)) > 1:
+            return None
+        first, later = (value for found in values for value in found or {ZERO})
+        return PositionFunction.sum([*parts, (ONE, PositionFunction((first,), ((later, ZERO, ZERO),)))], form.constant)
 
     def piecewise(self, form: Affine) -> PiecewiseForm | None:
         """The boxes of a form that has been analysed; None if it has none."""
         self.of(form)
         return self._pieces.get((frozenset(form.terms.items()), form.constant))
 
-    def pieces(self, form: Affine, own: Named | None, absorbed: bool = True) -> PiecewiseForm | None:
+    def pieces(self, form: Affine, own: Named | None) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
-        form = self.absorb(form, own) if absorbed else form
+        form = self.absorb(form, own)
         units = [atom for atom in form.terms if isinstance(atom[0], Unit) and atom[0].activation == "relu"]
         pre = [atom[0].forms[atom[1]] for atom in units if isinstance(atom[0], Unit)]
         rest = Affine({atom: factor for atom, factor in form.terms.items() if atom not in units}, form.constant)
@@ -448,7 +382,7 @@ class Analysis:
 
         head = judge(self, node)
         if node.name in self.hints and head.rule != "uniform":
-            head = adopt_hint(self, head, self.hints[node.name])
+            head = adopt_hint(head, self.hints[node.name])
         self.heads[node] = head
         single = head.single_key or node.weighting.is_unique_hard
         for k, form in enumerate(node.value):
@@ -469,27 +403,18 @@ class Analysis:
     def of_tied(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
         """What is known of a mean over the keys that tie.
 
-        **Lemma (count).** If the value is 1 at position 0 and 0 elsewhere, and position 0 is always among the best keys,
-        the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the mean and
-        the value at the query together are 1/c with c = 1 at position 0.
+        **Lemma (count).** If the value is 1 at position 0 and 0 elsewhere, and position 0 is always among the best
+        keys, the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the sum
+        of the mean and the value at the query is 1/c with c = 1 at position 0.
         """
-        from softmachine.ir.head_rules import start_is_best
-
         pairs = Counter((_key_of(query), _key_of(key)) for query, key in zip(node.query, node.key, strict=True))
         head = self.tied.setdefault((node.mask, node.bias, frozenset(pairs.items())), node)
-        step = value.step
+        step, function = value.step, self.function(form)
         whole = step is not None and step.is_same_at_all_positions
         share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
         if step is not None and step.is_constant and node in self.best_keys:
             self.place_mean((node, k), value, step.factor)
-        function = self.function(form)
-        if (
-            function is None
-            or share is None
-            or function.later != 0
-            or function.at(0) != 1
-            or not start_is_best(self, node)
-        ):
+        if function is None or not function.is_start or not self.first.is_best(node):
             return Fact(value.low, value.high, share, share)
         fact = Fact(Fraction(1, self.positions), ONE, share, share, exact=share)
         if node.mask is Mask.PAST:
@@ -564,20 +489,11 @@ class Analysis:
         self.facts |= {(node, k): fact for k, fact in enumerate(carried)}
 
 
-def _chooses(head: Attention) -> bool:
-    return head.bias is not None or any(form.terms for form in head.key)
-
-
 def _widen(fact: Fact) -> Fact:
     """No bounds; a step only if it is an integer everywhere."""
     whole = fact.step is not None and fact.step.is_constant and fact.step.factor.denominator == 1
     step = Step(ONE) if whole else None
     return Fact(-INFINITY, INFINITY, step, step)
-
-
-def is_feature(atom: Atom, features: Sequence[Feature]) -> bool:
-    """Whether an atom is one of some features."""
-    return isinstance(atom[0], Position) and atom[0].feature in features
 
 
 def _key_of(form: Affine) -> Key:

@@ -18,8 +18,6 @@ from softmachine.transformer.features import I_PLUS_ONE, RECIPROCAL, Feature, I,
 
 MAX_PERIOD = 64
 """Maximal period, and maximal number of positions with values of their own."""
-
-
 Entry = tuple[Fraction, Fraction, Fraction]
 
 
@@ -111,6 +109,11 @@ class PositionFunction:
         return values.pop() if len(values) == 1 and self.is_periodic else None
 
     @property
+    def is_start(self) -> bool:
+        """Whether it is 1 at position 0, and 0 elsewhere."""
+        return self.later == 0 and self.at(0) == 1
+
+    @property
     def reciprocal(self) -> tuple[Fraction, Fraction] | None:
         """(a, b), if the value is a + b/(i+1) at all positions."""
         a, b, _ = self.cycle[0]
@@ -118,7 +121,7 @@ class PositionFunction:
         return (a, b) if same and all(x == a + b / (i + 1) for i, x in enumerate(self.start)) else None
 
     def fact(self, positions: int) -> Fact | None:
-        """What is known of the value at all positions of inputs with at most some number of positions, if it has no c."""
+        """What is known of the value at the first positions; None if it has a c."""
         if any(c for _, _, c in self.cycle):
             return None
         first, period = min(len(self.start), positions), len(self.cycle)
