@@ -118,7 +118,7 @@ class Fact:
         step: All values are multiples of it; None if nothing is known.
         difference: Differences of two values of one length are multiples of it; None if nothing is known.
         values: All values, in order, if they are few.
-        is_step: Whether every value is equal to the step, which is positive.
+        exact: A positive step that every value is equal to, such as 1/(i+1); None if there is none.
     """
 
     low: Fraction
@@ -126,7 +126,7 @@ class Fact:
     step: Step | None = None
     difference: Step | None = None
     values: tuple[Fraction, ...] | None = None
-    is_step: bool = False
+    exact: Step | None = None
 
     @staticmethod
     def of(values: Iterable[Fraction]) -> Fact:
@@ -157,8 +157,8 @@ class Fact:
     @property
     def is_reciprocal(self) -> bool:
         """Whether every value is 1/k for an integer k ≥ 1."""
-        step = self.step
-        return self.is_step and step is not None and step.factor == 1 and min(step.next, step.length, step.rest) >= 0
+        step = self.exact
+        return step is not None and step.factor == 1 and min(step.next, step.length, step.rest) >= 0
 
     @property
     def size(self) -> Fraction:
@@ -226,5 +226,6 @@ def sum_facts(parts: Sequence[tuple[Fraction, Fact]], constant: Fraction) -> Fac
         low, high = low + weight * below, high + weight * above
     steps = (None if fact.step is None else fact.step.scale(weight) for weight, fact in parts)
     differences = (None if fact.difference is None else fact.difference.scale(weight) for weight, fact in parts)
-    is_step = not constant and len(parts) == 1 and parts[0][0] > 0 and parts[0][1].is_step
-    return Fact(low, high, join_steps([Step(abs(constant)), *steps]), join_steps(differences), is_step=is_step)
+    single = parts[0][1].exact if len(parts) == 1 and parts[0][0] > 0 and not constant else None
+    exact = None if single is None else single.scale(parts[0][0])
+    return Fact(low, high, join_steps([Step(abs(constant)), *steps]), join_steps(differences), exact=exact)

@@ -83,9 +83,7 @@ def _are_exclusive(analysis: Analysis, one: Atom, other: Atom) -> bool:
     atom = next(iter(index.terms))
     factor = opposite.terms.get(atom, ZERO) / index.terms[atom]
     starts = all(
-        node.mask in (Mask.CAUSAL, Mask.ALL, Mask.PAST)
-        and analysis.at_start.has_form(value)
-        and analysis.at_start.column(value).distinct() == [ZERO]
+        node.mask in (Mask.CAUSAL, Mask.ALL, Mask.PAST) and analysis.first.split(value) == (ZERO, Affine({}))
         for node, value in ((first, first.value[k]), (second, second.value[m]))
     )
     return starts and factor < 0 and index * factor == opposite
