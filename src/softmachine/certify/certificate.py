@@ -273,7 +273,7 @@ def _certify(
         node.name: gap_to_scale(node.name, head.gap, found.own_sharpness.get(node.name, Fraction(chosen)))
         for node, head in analysis.heads.items()
     }
-    gaps = [min_gap(head.gap, length) for head in analysis.heads.values() if head.gap is not None]
+    gaps = [min_gap(head.gap, analysis.positions - 1) for head in analysis.heads.values() if head.gap is not None]
     softened = soften_heads(weights, scales) if found.holds else None
     return Certificate(
         _place_rows(found.rows, weights, hints, scales),

@@ -361,7 +361,7 @@ class ErrorAnalysis:
                     self.analysis, (form for term in Scores.of(self.analysis, node).terms for form in term)
                 ),
             )
-        gap = min_gap(head.gap, self.analysis.length)
+        gap = min_gap(head.gap, self.positions - 1)
         doubt = self.score_error(node)
         share = doubt / float(gap)
         if self.sharpness <= 0 or not share < 1 / 2:

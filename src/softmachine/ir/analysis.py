@@ -11,7 +11,7 @@ what a hint claims beyond that is an assumption, and the fact about the head nam
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -106,11 +106,10 @@ class Analysis:
 
     def __post_init__(self) -> None:
         self.positions = self.program.position_count or self.length + 1
-        fixed = self.length if self.program.position_count else None
         self.functions: dict[Atom, PositionFunction] = {}
         """What the position alone decides at every length."""
-        self.by_token = FunctionTables(token_rows(self.domain), fixed, self.functions)
-        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed)
+        self.by_token = FunctionTables(token_rows(self.domain), self.is_padded, self.functions)
+        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), self.is_padded)
         self.first = FirstPosition(self)
         self.bounds_by_token: dict[Node, list[Bounds | None]] = {}
         """Bounds in each row of the tables by token, …"""
@@ -190,9 +189,14 @@ class Analysis:
         return Fact(max(fact.low, ZERO), max(fact.high, ZERO), fact.step, fact.step)
 
     def of_feature(self, feature: Feature) -> Fact:
-        """What is known of a position feature, at all positions of all lengths."""
+        """What is known of a position feature, at all positions of all lengths.
+
+        If the number of positions is fixed, n is any number up to the length, so that i may be larger than n.
+        """
         fixed = self.program.position_count is not None
-        exact = Fact.of(feature.at(i, self.length) for i in range(self.positions)) if fixed else None
+        if fixed and feature.needs_length:
+            return Fact(-INFINITY, INFINITY)
+        exact = Fact.of(map(feature.at, range(self.positions))) if fixed else None
         if isinstance(feature, Monomial):
             fact = _monomial_fact(feature, self.positions - 1)
             if exact is None or (exact.values is not None and fact.step is not None and fact.step.is_constant):
@@ -378,8 +382,8 @@ class Analysis:
         from softmachine.ir.head_rules import adopt_hint, judge
 
         head = judge(self, node)
-        if node.name in self.hints and head.rule != "uniform":
-            head = adopt_hint(head, self.hints[node.name])
+        if node.name in self.hints and head.rule != "uniform" and node.weighting.is_hard:
+            head = adopt_hint(self, head, self.hints[node.name])
         self.heads[node] = head
         single = head.single_key or node.weighting.is_unique_hard
         for k, form in enumerate(node.value):
@@ -407,7 +411,7 @@ class Analysis:
         pairs = Counter((_key_of(query), _key_of(key)) for query, key in zip(node.query, node.key, strict=True))
         head = self.tied.setdefault((node.mask, node.bias, frozenset(pairs.items())), node)
         step, function = value.step, self.function(form)
-        whole = step is not None and step.is_same_at_all_positions
+        whole = step is not None and step.is_same_at_all_positions and node.weighting.is_hard
         share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
         self.place_mean((node, k), form)
         if function is None or share is None or not function.is_start or not self.first.is_best(node):
@@ -510,7 +514,8 @@ class Analysis:
         self.order[node.carried] = len(self.order)
         self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}
         self.follow(node.body)
-        return [self.of(form) for form in node.body]
+        inside = self._visited - state["_visited"]
+        return [_forget_counts(self.of(form), inside) for form in node.body]
 
     def count_iterations(self, node: Loop) -> int:
         """An upper bound of the number of iterations of a loop."""
@@ -545,6 +550,15 @@ def _chooses(head: Attention) -> bool:
 def _key_of(form: Affine) -> Key:
     """A form as a key of dictionaries."""
     return frozenset(form.terms.items()), form.constant
+
+
+def _forget_counts(fact: Fact, heads: Set[Node]) -> Fact:
+    """What is known in the next iteration, in which other numbers of keys may tie in some heads."""
+
+    def keep(step: Step | None) -> Step | None:
+        return None if step is None or step.counts & heads else step
+
+    return replace(fact, step=keep(fact.step), difference=keep(fact.difference), exact=keep(fact.exact))
 
 
 def _retrieved(fact: Fact, head: Attention) -> Fact:

@@ -132,21 +132,21 @@ def is_uniform_causal(node: Attention) -> bool:
 
 
 class FunctionTables:
-    """Columns of numbers that are functions of a row.
+    """Columns of numbers that are functions of a row; those that depend on n have none.
 
     Args:
         rows: The rows.
-        length: n, if the number of positions is fixed; else features of n have no table.
+        is_padded: Whether the number of positions is fixed.
         functions: What the position alone decides at every length; it counts if it is the same at positions 1, 2, ….
     """
 
     def __init__(
         self,
         rows: Sequence[Row],
-        length: int | None,
+        is_padded: bool,
         functions: Mapping[Atom, PositionFunction] = MappingProxyType({}),
     ) -> None:
-        self.rows, self.length, self.functions = rows, length, functions
+        self.rows, self.is_padded, self.functions = rows, is_padded, functions
         self.has_positions = bool(rows) and all(row.position is not None for row in rows)
         self._columns: dict[Atom, Column] = {}
         self._local: dict[Node, bool] = {}
@@ -172,7 +172,7 @@ class FunctionTables:
             case Token():
                 return True
             case Position():
-                return self.has_positions and not (node.feature.needs_length and self.length is None)
+                return self.has_positions and not node.feature.needs_length
             case Norm():
                 return False
             case Unit() | Named():
@@ -191,9 +191,9 @@ class FunctionTables:
         return self._iterations[node]
 
     def _find_iterations(self, node: Loop) -> list[list[Column]] | None:
-        if isinstance(node.iterations, Feature) and self.length is None:
+        if isinstance(node.iterations, Feature):
             return None
-        times = node.count_iterations(self.length)
+        times = node.iterations
         if not times <= MAX_ITERATIONS or not all(map(self.has_form, node.initial)):
             return None
         body = list(topological_order(node.body, inputs_outside_loops, {node.carried}))
@@ -210,7 +210,7 @@ class FunctionTables:
 
     def _with_carried(self, node: Loop, carried: Sequence[Column]) -> FunctionTables:
         """The tables in an iteration that begins with these numbers."""
-        found = FunctionTables(self.rows, self.length)
+        found = FunctionTables(self.rows, self.is_padded)
         found._local = {known: True for known, holds in self._local.items() if holds} | {node.carried: True}
         found._best_keys = {head: keys for head, keys in self._best_keys.items() if keys is not None}
         found._columns = self._columns | {(node.carried, k): column for k, column in enumerate(carried)}
@@ -221,7 +221,7 @@ class FunctionTables:
 
         The visible keys must not depend on the length.
         """
-        fixed = self.length is not None or node.mask.is_causal
+        fixed = self.is_padded or node.mask.is_causal
         if not fixed or not self.rows or node.bias is not None or len(self._first_rows[0]) > MAX_POSITIONS:
             return None
         columns = []
@@ -325,7 +325,7 @@ class FunctionTables:
                 return self.token_column(node, Affine({(node, k): Fraction(1)}))
             case Position():
                 places = [self.rows[k].position or 0 for k in self._first_rows[0]]
-                return self._at_rows(Column.of([node.feature.at(i, self.length) for i in places]))
+                return self._at_rows(Column.of(list(map(node.feature.at, places))))
             case Unit():
                 column = self.column(node.forms[k])
                 if node.activation == "relu":

@@ -28,7 +28,17 @@ Term = tuple[Affine, Affine]
 def judge(analysis: Analysis, node: Attention) -> HeadFact:
     """Return what the first rule that applies proves of a head."""
     scores = Scores.of(analysis, node)
-    return decide(scores) if scores.terms or node.bias is not None else HeadFact("uniform")
+    if not scores.terms and node.bias is None:
+        return HeadFact("uniform")
+    if not node.weighting.is_hard:
+        return HeadFact("none", reason="softmax weighs all keys, not the best ones only")
+    if analysis.is_padded and any(_needs_length(form) for term in scores.terms for form in term):
+        return HeadFact("none", reason="the scores depend on n, and the number of positions does not")
+    return decide(scores)
+
+
+def _needs_length(form: Affine) -> bool:
+    return any(isinstance(node, Position) and node.feature.needs_length for node, _ in form.terms)
 
 
 def decide(scores: Scores) -> HeadFact:
@@ -53,11 +63,12 @@ DECAYS = (ScoreDecay.FLAT, ScoreDecay.LINEAR, ScoreDecay.QUADRATIC)
 """From the weakest to the strongest."""
 
 
-def adopt_hint(head: HeadFact, hint: Attention) -> HeadFact:
+def adopt_hint(analysis: Analysis, head: HeadFact, hint: Attention) -> HeadFact:
     """Return the gap, the decay and the claim about ties of a hint; what is not derived is an assumption."""
     if hint.gap is None:
         return head
-    derived = head.gap is not None and is_at_least(head.gap, hint.gap)
+    of_length = analysis.is_padded and isinstance(hint.gap, Feature) and hint.gap.needs_length
+    derived = head.gap is not None and not of_length and is_at_least(head.gap, hint.gap)
     decay = max(head.decay, hint.decay, key=DECAYS.index)
     claims = [
         ("gap", derived),
@@ -186,11 +197,11 @@ class Scores:
         return number is not None or length >= 1 or (self.node.mask.is_causal and next_ >= 1)
 
     def replace_counts(self, step: Step) -> Step:
-        """A lower bound of a step, with counts replaced by the number of visible keys."""
+        """A lower bound of a step, with counts replaced by the number of visible keys; a constant if it is fixed."""
+        if (positions := self.analysis.program.position_count) is not None:
+            return Step(step.factor / positions ** (step.next + len(step.counts)))
         causal = sum(isinstance(head, Attention) and head.mask.is_causal for head in step.counts)
         others = len(step.counts) - causal
-        if self.analysis.is_padded:
-            step, others = replace(step, factor=step.factor / self.analysis.positions**others), 0
         return replace(step, next=step.next + causal, length=step.length + others, counts=frozenset())
 
     def bound(self, step: Step) -> Fraction | Monomial:
