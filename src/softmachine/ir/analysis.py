@@ -290,13 +290,13 @@ class Analysis:
         rest = Affine({atom: factor for atom, factor in form.terms.items() if atom not in units}, form.constant)
         forms = [rest, *pre]
         variables = [a for a in dict.fromkeys(a for f in forms for a in f.terms) if not isinstance(a[0], Token)]
-        tables = self.by_place if any(map(self.is_tabulated, variables)) else self.by_token
         local = {a for f in forms for a in f.terms if isinstance(a[0], Token) or self.is_tabulated(a)}
         free = [a for a in variables if a not in local]
         finite = {a: values for a in free if (values := self.facts[a].values) is not None}
         infinite = [a for a in free if a not in finite]
         parts = [Affine({a: factor for a, factor in f.terms.items() if a in local}) for f in forms]
         placed = [a for a in infinite if a in self.placed_values]
+        tables = self.by_place if placed or any(map(self.is_tabulated, variables)) else self.by_token
         split = self.find_line(forms, [a for a in infinite if a not in self.placed_values])
         if split is None:
             return None if partly else self.pieces(original, own, partly=True)
