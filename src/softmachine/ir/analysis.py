@@ -32,7 +32,7 @@ from softmachine.ir.function_tables import (
     stack_columns,
     token_rows,
 )
-from softmachine.ir.guards import Bounds, find_guards
+from softmachine.ir.guards import RowBounds, find_guards
 from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm
 from softmachine.ir.primitives import (
     Attention,
@@ -108,7 +108,7 @@ class Analysis:
         self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
         self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed, self.best_keys)
         self.at_start = FunctionTables([Row(0, token) for token in sorted(self.domain.first)], fixed)
-        self.bounds: tuple[dict[Node, list[Bounds | None]], ...] = ({}, {})
+        self.bounds: tuple[dict[Node, list[RowBounds | None]], ...] = ({}, {})
         """Bounds in each row of the tables by token and by place."""
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
@@ -198,7 +198,7 @@ class Analysis:
 
     def of(self, form: Affine, own: Named | None = None) -> Fact:
         """What is known of a form; ``own`` is the node that it defines, if any."""
-        key = (frozenset(form.terms.items()), form.constant)
+        key = form.key
         if key not in self._forms:
             base = self._forms[key] = self.sum(form)
             if self.is_worth_enumerating(form, base):
@@ -232,7 +232,7 @@ class Analysis:
     def piecewise(self, form: Affine) -> PiecewiseForm | None:
         """The boxes of a form that has been analysed; None if it has none."""
         self.of(form)
-        return self._pieces.get((frozenset(form.terms.items()), form.constant))
+        return self._pieces.get(form.key)
 
     def pieces(self, original: Affine, own: Named | None, *, partly: bool = False) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
