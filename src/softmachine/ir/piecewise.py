@@ -69,6 +69,11 @@ class Corners:
         """The pre-activations."""
         return self.points[:, 1:].astype(float) / self.scale
 
+    @cached_property
+    def reach(self) -> Numbers:
+        """The largest absolute value of each pre-activation; where all are in doubt, all corners are alike."""
+        return np.abs(self.pre).max(axis=0, initial=0.0)
+
     def active_between(self) -> NDArray[np.bool_]:
         """Which units are active inside the boxes that extend along the line."""
         first, pre = np.flatnonzero(self.on_line), self.points[:, 1:]
@@ -243,10 +248,10 @@ class PiecewiseForm:
             return math.inf
         weights = np.array(list(map(float, self.weights)))
         doubts = np.abs(factors[1:]) @ sizes * ROUND_UP
-        pre = self.corners.pre
-        uncertain = np.abs(pre) * tolerance <= doubts * ROUND_UP
-        active, first = pre > 0, np.flatnonzero(self.corners.on_line)
-        if len(first):  # inside a box, a unit is uncertain only if it is so at one of its ends
+        pre, first = self.corners.pre, np.flatnonzero(self.corners.on_line)
+        pre = pre[:1] if (self.corners.reach * tolerance <= doubts * ROUND_UP).all() else pre
+        active, uncertain = pre > 0, np.abs(pre) * tolerance <= doubts * ROUND_UP
+        if len(first) and len(pre) > 1:  # inside a box, a unit is uncertain only if it is so at one of its ends
             active = np.vstack([active, self.corners.active_between()])
             uncertain = np.vstack([uncertain, uncertain[first] | uncertain[first + 1]])
         others = np.array([float(self.other.terms.get(atom, 0)) for atom in variables])
