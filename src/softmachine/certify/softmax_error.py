@@ -222,8 +222,9 @@ class ErrorAnalysis:
     def __init__(self, analysis: Analysis, margin: Fraction, spare_tolerance: Fraction = Fraction(0)) -> None:
         self.analysis, self.margin, self.tolerance = analysis, margin, float(1 - 4 * spare_tolerance)
         self.positions = analysis.positions
-        self.coefficients: dict[int, tuple[Affine, list[tuple[Atom, float]]]] = {}
+        self.terms: dict[int, tuple[Affine, list[tuple[Atom, float]]]] = {}
         """The absolute coefficients of each form, by its id; tokens have no errors."""
+        self.pieces: dict[int, tuple[PiecewiseForm | None, list[Affine]]] = {}
         self.order = list(topological_order(analysis.program.logits.forms, inputs_outside_loops))
 
     def bound(self, sharpness: int) -> ErrorBudget:
@@ -265,21 +266,24 @@ class ErrorAnalysis:
 
     def of_form(self, form: Affine) -> float:
         """The error of a form: what its terms come to, or less if it is piecewise affine and flat."""
-        if id(form) not in self.forms:
-            if id(form) not in self.coefficients:
-                terms = [(atom, abs(float(x))) for atom, x in form.terms.items() if not isinstance(atom[0], Token)]
-                self.coefficients[id(form)] = form, terms
-            terms = self.coefficients[id(form)][1]
-            error = sum(factor * self.errors[atom] for atom, factor in terms) * ROUND_UP
-            if not error <= MAX_ERROR:
-                raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
-            if error and any(isinstance(node, Unit) for (node, _), _ in terms):
-                pieces, parts = self.analysis.piecewise(form), self.analysis.parts(form)
-                error = error if pieces is None else min(error, self.of_pieces(pieces))
-                if parts:
-                    error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
-            self.forms[id(form)] = error
-        return self.forms[id(form)]
+        own = id(form)
+        if own in self.forms:
+            return self.forms[own]
+        if own not in self.terms:
+            self.terms[own] = form, [(a, abs(float(x))) for a, x in form.terms.items() if not isinstance(a[0], Token)]
+        terms = self.terms[own][1]
+        error = sum(factor * self.errors[atom] for atom, factor in terms) * ROUND_UP
+        if not error <= MAX_ERROR:
+            raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
+        if error and any(isinstance(node, Unit) for (node, _), _ in terms):
+            if own not in self.pieces:
+                self.pieces[own] = self.analysis.piecewise(form), self.analysis.parts(form)
+            pieces, parts = self.pieces[own]
+            error = error if pieces is None else min(error, self.of_pieces(pieces))
+            if parts:
+                error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
+        self.forms[own] = error
+        return error
 
     def of_pieces(self, pieces: PiecewiseForm) -> float:
         """The error of a form that is written over other nodes than those that it reads."""

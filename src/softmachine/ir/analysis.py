@@ -31,7 +31,7 @@ from softmachine.ir.function_tables import (
     stack_columns,
     token_rows,
 )
-from softmachine.ir.guards import Bounds, find_guards
+from softmachine.ir.guards import RowBounds, find_guards
 from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm
 from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import (
@@ -111,9 +111,9 @@ class Analysis:
         self.by_token = FunctionTables(token_rows(self.domain), self.is_padded, self.functions)
         self.by_place = FunctionTables(placed_rows(self.domain, self.positions), self.is_padded)
         self.first = FirstPosition(self)
-        self.bounds_by_token: dict[Node, list[Bounds | None]] = {}
+        self.bounds_by_token: dict[Node, list[RowBounds | None]] = {}
         """Bounds in each row of the tables by token, …"""
-        self.bounds_by_place: dict[Node, list[Bounds | None]] = {}
+        self.bounds_by_place: dict[Node, list[RowBounds | None]] = {}
         """… and by place."""
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
@@ -217,7 +217,7 @@ class Analysis:
 
     def of(self, form: Affine, own: Named | None = None) -> Fact:
         """What is known of a form; ``own`` is the node that it defines, if any."""
-        key = (frozenset(form.terms.items()), form.constant)
+        key = form.key
         if key not in self._forms:
             function = self.function(form)
             exact = None if function is None else function.fact(self.positions)
@@ -275,12 +275,12 @@ class Analysis:
     def piecewise(self, form: Affine) -> PiecewiseForm | None:
         """The boxes of a form that has been analysed; None if it has none."""
         self.of(form)
-        return self._pieces.get((frozenset(form.terms.items()), form.constant))
+        return self._pieces.get(form.key)
 
     def parts(self, form: Affine) -> list[Affine]:
         """The forms, each with units of one line, of which a form that has been analysed is the sum."""
         self.of(form)
-        return self._parts.get((frozenset(form.terms.items()), form.constant), [])
+        return self._parts.get(form.key, [])
 
     def pieces(self, original: Affine, own: Named | None, *, partly: bool = False) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
@@ -408,7 +408,7 @@ class Analysis:
         keys, the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the sum
         of the mean and the value at the query is 1/c with c = 1 at position 0.
         """
-        pairs = Counter((_key_of(query), _key_of(key)) for query, key in zip(node.query, node.key, strict=True))
+        pairs = Counter((query.key, key.key) for query, key in zip(node.query, node.key, strict=True))
         head = self.tied.setdefault((node.mask, node.bias, frozenset(pairs.items())), node)
         step, function = value.step, self.function(form)
         whole = step is not None and step.is_same_at_all_positions and node.weighting.is_hard
@@ -545,11 +545,6 @@ _STATE = (
 
 def _chooses(head: Attention) -> bool:
     return head.bias is not None or any(form.terms for form in head.key)
-
-
-def _key_of(form: Affine) -> Key:
-    """A form as a key of dictionaries."""
-    return frozenset(form.terms.items()), form.constant
 
 
 def _forget_counts(fact: Fact, heads: Set[Node]) -> Fact:

@@ -300,11 +300,12 @@ class FunctionTables:
             for token in index.keys() & node.table.keys():
                 for k, value in node.table[token].items():
                     self._tables[node][k].append((index[token], value))
-        values: defaultdict[int, Fraction] = defaultdict(Fraction)
+        values: dict[int, Fraction] = {}
         for (own, k), factor in form.terms.items():
             if own is node:
                 for token_index, value in self._tables[node][k]:
-                    values[token_index] += factor * value
+                    product = factor if value == 1 else factor * value
+                    values[token_index] = values[token_index] + product if token_index in values else product
         column = Column.of([*values.values(), ZERO])
         numerators = np.zeros(len(index), dtype=column.numerators.dtype)
         numerators[list(values)] = column.numerators[:-1]
