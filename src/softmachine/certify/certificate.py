@@ -27,9 +27,10 @@ from softmachine.certify.theorem26 import SharpnessBound, bound_sharpness
 from softmachine.certify.tie_breaking import break_ties_in_program
 from softmachine.compiler import compile_program, compile_with_heads
 from softmachine.ir import lift
-from softmachine.ir.analysis import Analysis, HeadFact
+from softmachine.ir.analysis import Analysis
 from softmachine.ir.clearing import remove_clearing
 from softmachine.ir.domain import Domain
+from softmachine.ir.head_rules import HeadFact
 from softmachine.ir.primitives import Attention, Loop
 from softmachine.ir.program import Program
 from softmachine.ir.signal import Node, rewrite, topological_order

@@ -24,6 +24,7 @@ from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
 from softmachine.ir.first_position import FirstPosition
 from softmachine.ir.function_tables import FunctionTables, placed_rows, token_rows
+from softmachine.ir.head_rules import HeadFact, adopt_hint, judge
 from softmachine.ir.piecewise import MAX_BOXES, Guard, PiecewiseForm, TooManyBoxesError, enumerate_boxes
 from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import (
@@ -32,7 +33,6 @@ from softmachine.ir.primitives import (
     Named,
     Norm,
     Position,
-    ScoreDecay,
     Token,
     Unit,
     inputs_outside_loops,
@@ -46,29 +46,6 @@ from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
 Key = tuple[frozenset[tuple[Atom, Fraction]], Fraction]
 MAX_LOOP_PASSES = 4
 """Passes through the body of a loop before the facts of what it carries are widened."""
-
-
-@dataclass(frozen=True)
-class HeadFact:
-    """What is proved of the scores of a head.
-
-    Args:
-        rule: The rule; "uniform" if all keys have one score, "none" if none applies.
-        gap: Other scores are at least this much below the best; None if nothing is known.
-        single_key: Whether keys that tie for the best score hold equal values.
-        decay: How the other scores decay.
-        unique: Whether only one key has the best score.
-        assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
-        reason: Why nothing is known.
-    """
-
-    rule: str
-    gap: Fraction | Monomial | None = None
-    single_key: bool = False
-    decay: ScoreDecay = ScoreDecay.FLAT
-    unique: bool = False
-    assumptions: tuple[str, ...] = ()
-    reason: str = ""
 
 
 @dataclass
@@ -378,8 +355,6 @@ class Analysis:
 
     def attention(self, node: Attention) -> None:
         """Judge a head, and find the facts of what it retrieves."""
-        from softmachine.ir.head_rules import adopt_hint, judge
-
         head = judge(self, node)
         if node.name in self.hints and head.rule != "uniform":
             head = adopt_hint(head, self.hints[node.name])

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import ONE, ZERO
-from softmachine.ir.primitives import Attention, Loop, Norm, Unit, expand_named
+from softmachine.ir.primitives import Attention, Loop, Unit, expand_named
 from softmachine.ir.program import Program
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 
@@ -43,9 +43,8 @@ class _Removal:
         for node in nodes:
             new = self.nodes[node] = node.with_forms(self.forms)
             self.analysis.visit(new)
-            if isinstance(new, Unit) and not isinstance(new, Norm) and new.activation == "relu":
-                if self.analysis.of(new.forms[0]).low >= ZERO:
-                    self.linear[new, 0] = expand_named(new.forms[0])
+            if isinstance(new, Unit) and new.activation == "relu" and self.analysis.of(new.forms[0]).low >= ZERO:
+                self.linear[new, 0] = expand_named(new.forms[0])
         program = self.analysis.program
         return replace(program, logits=replace(program.logits, forms=self.forms(program.logits.forms)))
 

@@ -12,12 +12,11 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from math import ceil, floor, lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.ir.analysis import Analysis, HeadFact
 from softmachine.ir.facts import INFINITY, ONE, ZERO, Fact, Step, join_steps, sum_facts
 from softmachine.ir.function_tables import MAX_INTEGER, Row
 from softmachine.ir.primitives import Attention, Named, Position, ScoreDecay, Token, expand_named
@@ -25,9 +24,35 @@ from softmachine.ir.signal import Affine, Atom, format_form
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
 
+if TYPE_CHECKING:
+    from softmachine.ir.analysis import Analysis
+
 MAX_POSITIONS = 1500
 """Maximal number of positions of which all scores are computed."""
 Term = tuple[Affine, Affine]
+
+
+@dataclass(frozen=True)
+class HeadFact:
+    """What is proved of the scores of a head.
+
+    Args:
+        rule: The rule; "uniform" if all keys have one score, "none" if none applies.
+        gap: Other scores are at least this much below the best; None if nothing is known.
+        single_key: Whether keys that tie for the best score hold equal values.
+        decay: How the other scores decay.
+        unique: Whether only one key has the best score.
+        assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
+        reason: Why nothing is known.
+    """
+
+    rule: str
+    gap: Fraction | Feature | None = None
+    single_key: bool = False
+    decay: ScoreDecay = ScoreDecay.FLAT
+    unique: bool = False
+    assumptions: tuple[str, ...] = ()
+    reason: str = ""
 
 
 def judge(analysis: Analysis, node: Attention) -> HeadFact:
@@ -324,8 +349,8 @@ def _score_table(scores: Scores, keys: Sequence[Affine]) -> tuple[NDArray[Any], 
     kind: Any = object if largest >= MAX_INTEGER else np.int64
     sizes = range(scores.analysis.positions)
     total = np.zeros((len(sizes), len(sizes)), dtype=kind)
-    for factor, (query, key) in zip(factors, columns, strict=True):
-        total += np.outer(query.numerators.astype(kind) * factor, key.numerators.astype(kind))
+    for factor, (q, k) in zip(factors, columns, strict=True):
+        total += np.outer(q.numerators.astype(kind) * factor, k.numerators.astype(kind))
     return total, over
 
 
