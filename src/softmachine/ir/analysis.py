@@ -32,6 +32,7 @@ from softmachine.ir.function_tables import (
     token_rows,
 )
 from softmachine.ir.guards import RowBounds, find_guards
+from softmachine.ir.head_rules import HeadFact, adopt_hint, judge
 from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm
 from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import (
@@ -40,7 +41,6 @@ from softmachine.ir.primitives import (
     Named,
     Norm,
     Position,
-    ScoreDecay,
     Token,
     Unit,
     find_outside,
@@ -56,33 +56,6 @@ NOTHING = Affine({})
 Key = tuple[frozenset[tuple[Atom, Fraction]], Fraction]
 MAX_LOOP_PASSES = 4
 """Passes through the body of a loop before the facts of what it carries are widened."""
-
-
-@dataclass(frozen=True)
-class HeadFact:
-    """What is proved of the scores of a head.
-
-    Args:
-        rule: The rule; "uniform" if all keys have one score, "none" if none applies.
-        gap: Other scores are at least this much below the best; None if nothing is known.
-        single_key: Whether keys that tie for the best score hold equal values.
-        decay: How the other scores decay.
-        unique: Whether only one key has the best score.
-        index: Of a lookup, a form with the sign of the position that it asks for.
-        assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
-        derived: The gap that is derived, if a hint is adopted.
-        reason: Why nothing is known.
-    """
-
-    rule: str
-    gap: Fraction | Feature | None = None
-    single_key: bool = False
-    decay: ScoreDecay = ScoreDecay.FLAT
-    unique: bool = False
-    index: Affine | None = None
-    assumptions: tuple[str, ...] = ()
-    derived: Fraction | Feature | None = None
-    reason: str = ""
 
 
 @dataclass
@@ -379,8 +352,6 @@ class Analysis:
 
     def attention(self, node: Attention) -> None:
         """Judge a head, and find the facts of what it retrieves."""
-        from softmachine.ir.head_rules import adopt_hint, judge
-
         head = judge(self, node)
         if node.name in self.hints and head.rule != "uniform" and node.weighting.is_hard:
             head = adopt_hint(self, head, self.hints[node.name])

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from math import gcd, inf, lcm
 from typing import cast
 
@@ -105,7 +104,10 @@ NO_STEP = Step(ZERO)
 
 def join_steps(steps: Iterable[Step | None]) -> Step | None:
     """The join of steps; None, which means that nothing is known, if one is."""
-    return reduce(lambda a, b: None if a is None or b is None else a.join(b), steps, NO_STEP)
+    total: Step | None = NO_STEP
+    for step in steps:
+        total = None if total is None or step is None else total.join(step)
+    return total
 
 
 @dataclass(frozen=True)

@@ -86,10 +86,10 @@ class FirstPosition:
     def _high_of_index(self, terms: Mapping[Atom, Fraction]) -> Fraction:
         """The largest value of a i + b i² at positions i = 1, 2, …: at an end, or next to -a/2b."""
         factors = {node.feature: factor for (node, _), factor in terms.items() if isinstance(node, Position)}
-        a, b = factors.get(I, ZERO), factors.get(I_SQUARED, ZERO)
+        a, b = (Fraction(factors.get(feature, 0)) for feature in (I, I_SQUARED))
         last = max(self.analysis.positions - 1, 1)
-        places = {1, last, *((floor(-a / b / 2), ceil(-a / b / 2)) if b else ())}
-        return max(a * i + b * i * i for i in places if 1 <= i <= last)
+        places: set[int] = {1, last, *((floor(-a / b / 2), ceil(-a / b / 2)) if b else ())}
+        return max((a * i + b * i * i for i in places if 1 <= i <= last), default=ZERO)
 
     def is_best(self, node: Attention) -> bool:
         """Whether position 0 is among the best keys of all queries that see it."""

@@ -12,9 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from softmachine.ir.analysis import Analysis, HeadFact
 from softmachine.ir.facts import INFINITY, ONE, ZERO, Fact, Step, join_steps, sum_facts
 from softmachine.ir.function_tables import Row, visible_scores
 from softmachine.ir.primitives import Attention, Named, Position, ScoreDecay, Token, expand_named
@@ -22,7 +21,37 @@ from softmachine.ir.signal import Affine, Atom, format_form
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
 
+if TYPE_CHECKING:
+    from softmachine.ir.analysis import Analysis
+
 Term = tuple[Affine, Affine]
+
+
+@dataclass(frozen=True)
+class HeadFact:
+    """What is proved of the scores of a head.
+
+    Args:
+        rule: The rule; "uniform" if all keys have one score, "none" if none applies.
+        gap: Other scores are at least this much below the best; None if nothing is known.
+        single_key: Whether keys that tie for the best score hold equal values.
+        decay: How the other scores decay.
+        unique: Whether only one key has the best score.
+        index: Of a lookup, a form with the sign of the position that it asks for.
+        assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
+        derived: The gap that is derived, if a hint is adopted.
+        reason: Why nothing is known.
+    """
+
+    rule: str
+    gap: Fraction | Feature | None = None
+    single_key: bool = False
+    decay: ScoreDecay = ScoreDecay.FLAT
+    unique: bool = False
+    index: Affine | None = None
+    assumptions: tuple[str, ...] = ()
+    derived: Fraction | Feature | None = None
+    reason: str = ""
 
 
 def judge(analysis: Analysis, node: Attention) -> HeadFact:
