@@ -213,9 +213,7 @@ def plugin(gap: Fraction | int, margin: Fraction | int = 1) -> Theorem:
 @pytest.mark.parametrize("work", [sm.soften, sm.certificate])
 def test_a_false_gap_of_a_plugin_is_refused(work: Callable[..., object]) -> None:
     model = sm.compile(FIRST, plugin(5))
-    with pytest.raises(
-        BrokenPromiseError, match="head 'first' declares the gap 5, but only 1/6 is derived"
-    ):
+    with pytest.raises(BrokenPromiseError, match="head 'first' declares the gap 5, but only 1/6 is derived"):
         work(model, length=40)
 
 

@@ -327,11 +327,8 @@ def _refuse_hints(analysis: Analysis, assumable: Collection[str]) -> None:
         claim = f"the gap {head.gap}, but {derived}"
         if "gap" not in refused:
             claim = f"{head.decay} decay, which is not derived"
-        raise BrokenPromiseError(
-            f"head {node.name!r} declares {claim}",
-            hint=f"leave the {refused[0]} out: what is derived is used; or use a gadget whose scores have a larger one, "
-            "such as lookup",
-        )
+        hint = f"leave the {refused[0]} out: what is derived is used; or use a gadget whose scores have a larger one"
+        raise BrokenPromiseError(f"head {node.name!r} declares {claim}", hint=f"{hint}, such as lookup")
 
 
 def _find_margin(analysis: Analysis, declared: Fraction | None) -> tuple[Fraction, str]:

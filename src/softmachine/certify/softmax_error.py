@@ -429,7 +429,7 @@ class ErrorAnalysis:
 
     def slope(self, key: Monomial) -> float:
         """How far keys of a lookup, i or i² times a power of n+1, at neighbouring positions can be apart."""
-        return float(key.i * max(1, Fraction(self.positions) ** (key.length + key.i - 1))) * ROUND_UP
+        return key.i * max(1.0, float(self.positions) ** (key.length + key.i - 1)) * ROUND_UP
 
     def is_position(self, form: Affine) -> bool:
         """Whether a form is a multiple of i and a constant."""

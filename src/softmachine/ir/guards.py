@@ -128,19 +128,19 @@ def _bounds_of_form(analysis: Analysis, tables: FunctionTables, own: Atom, form:
             continue
         bounds, inner = known[node][k] if known[node] else None, analysis.facts[node, k]
         if bounds is None:
-            ends = factor * inner.low, factor * inner.high
-            low, high = low + min(ends), high + max(ends)
+            low, high = low + min(ends := (factor * inner.low, factor * inner.high)), high + max(ends)
         else:
-            lows.append((factor, bounds[factor < 0]))
-            highs.append((factor, bounds[factor > 0]))
+            below, above = (bounds.low, bounds.high) if factor > 0 else (bounds.high, bounds.low)
+            lows.append((factor, below))
+            highs.append((factor, above))
     if not lows or INFINITY in (abs(low), abs(high), fact.size):
         return None
     rows = len(tables.rows)
     least, most = _clip(sum_columns(lows, low, rows), fact), _clip(sum_columns(highs, high, rows), fact)
-    ends = (least, ZERO, 2 * fact.size, fact.low), (most, -2 * fact.size, ZERO, fact.high)
+    size = 2 * fact.size
     guards = [
-        Guard(frozenset([own]), below, above, Column(-column.numerators, column.denominator))
-        for column, below, above, end in ends
+        Guard(frozenset([own]), fewest, largest, Column(-column.numerators, column.denominator))
+        for column, fewest, largest, end in ((least, ZERO, size, fact.low), (most, -size, ZERO, fact.high))
         if (column.numerators * end.denominator != end.numerator * column.denominator).any()
     ]
     return RowBounds(least, most, guards)

@@ -74,7 +74,7 @@ class Corners:
     @cached_property
     def reach(self) -> Numbers:
         """The largest absolute value of each pre-activation; where all are in doubt, all corners are alike."""
-        return np.abs(self.pre).max(axis=0, initial=0.0)
+        return np.asarray(np.abs(self.pre).max(axis=0, initial=0.0))
 
     def active_between(self) -> NDArray[np.bool_]:
         """Which units are active inside the boxes that extend along the line."""
@@ -217,7 +217,7 @@ class PiecewiseForm:
         large = int(np.abs(points).max(initial=0)) * (1 + sum(map(abs, self.weights))) * weight_scale >= MAX_INTEGER
         points = points.astype(object) if large else points
         weights = np.array([int(weight * weight_scale) for weight in self.weights], dtype=points.dtype)
-        return points[:, 0] * weight_scale + np.maximum(points[:, 1:], 0) @ weights
+        return np.asarray(points[:, 0] * weight_scale + np.maximum(points[:, 1:], 0) @ weights)
 
     def slopes_of_boxes(self, corners: Corners) -> list[Fraction]:
         """How the form grows along the line, in each box that extends along it."""
