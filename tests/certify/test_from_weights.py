@@ -165,7 +165,8 @@ def test_what_is_derived_is_so_on_longer_inputs(block: int) -> None:
 def test_a_transformer_that_was_built_by_hand(weighting: Weighting) -> None:
     hard = picking(weighting)
     proof = certify_derived(hard, 60)
-    assert (proof.rows[0].rule, proof.margin) == ("grid and 1/(j+1)", pytest.approx(0.02, abs=0.01))
+    assert proof.rows[0].rule == "grid and 1/(j+1)"
+    assert 0 < proof.margin < 1 / 3
     assert proof.theorem.sharpness > proof.sharpness
     soft, _ = sm.soften(hard, length=60)
     word = random.Random(2).choices("abccc", k=61)
@@ -195,7 +196,8 @@ def test_where_nothing_is_derived_all_inputs_are_run_if_they_are_few() -> None:
     hard = with_step(picking(AVERAGE_HARD))
     found = certify_or_run(hard, 3)
     assert isinstance(found, ExhaustiveCertificate)
-    assert (found.inputs, found.gap, found.holds) == (120, 1, True)
+    assert (found.inputs, found.gap) == (120, Fraction(1))
+    assert found.holds
     assert found.heads[0].kind == "ties"
     assert not certify_or_run(hard, 3, 1).holds or found.sharpness == 1
     for n in range(4):

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import pytest
 
-from softmachine.certify.certificate import analyse, certify
+from softmachine.certify.certificate import analyse
 from softmachine.compiler import compile_program
 from softmachine.ir import Program, Signal, attend, constant, evaluate, lift, loop, named, position, relu, stack, token
 from softmachine.ir.analysis import Analysis, HeadFact
@@ -277,13 +276,13 @@ def test_padding_allows_more_positions_than_n(n: int) -> None:
 
 
 @pytest.mark.parametrize("feature", [I * N_PLUS_ONE**-1, N, I * I * N_PLUS_ONE**-1])
-def test_padded_weights_that_depend_on_n_are_not_certified(feature: Feature) -> None:
-    """The number of positions does not determine n, and facts are about one n."""
+def test_padding_does_not_fix_n(feature: Feature) -> None:
+    """Facts hold for every n up to the length: here n is 5, and on the sequences less."""
     head = attend("head", query=constant(1), key=position(feature), value=position(feature), mask=Mask.ALL)
-    with pytest.raises(ConstructionError, match=r"depends on n, and padding fixes"):
-        certify(replace(program_of(head, positions=6), margin=ONE), 5)
+    checker = Checker.of(analysis_of(program_of(head, positions=6), EVERY, 5))
     for n in range(6):
-        assert_no_false_fact(program_of(head, positions=6), n)
+        checker.check([tuple("abcabc"), tuple("bbbccc")], n)
+    assert checker.false == []
 
 
 def test_the_number_of_ties_differs_from_iteration_to_iteration() -> None:

@@ -15,7 +15,6 @@ import pytest
 import softmachine as sm
 from softmachine.certify import certify
 from softmachine.certify.certificate import replace_by_softmax
-from softmachine.certify import certify
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_inputs

@@ -9,7 +9,7 @@ import csv
 import io
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -36,7 +36,7 @@ from softmachine.ir.facts import join_steps
 from softmachine.ir.primitives import Attention, Loop
 from softmachine.ir.program import Program
 from softmachine.ir.signal import Node, rewrite, topological_order
-from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.support.errors import BrokenPromiseError, ConstructionError, UsageError
 from softmachine.support.notebook_html import html_table
 from softmachine.support.resources import Estimate, require_affordable
 from softmachine.support.text import pluralize
@@ -186,7 +186,13 @@ class Certificate(ErrorBudget):
         return html_table(rows, f"{self.claim}; {self.conclusion}", head=head)
 
 
-def certify(program: Program, length: int, sharpness: int | None = None, domain: Domain | None = None) -> Certificate:
+def certify(
+    program: Program,
+    length: int,
+    sharpness: int | None = None,
+    domain: Domain | None = None,
+    assumable: Collection[str] = ("gap", "decay", "single key"),
+) -> Certificate:
     """The certificate of the weights that a program compiles to.
 
     Args:
@@ -194,14 +200,14 @@ def certify(program: Program, length: int, sharpness: int | None = None, domain:
         length: n: inputs have at most n+1 positions, if the program is not padded.
         sharpness: The scaled gap of every head; by default the smallest that suffices and that the program wants.
         domain: The inputs; by default every sequence over the vocabulary.
+        assumable: What is assumed where a hint claims more than is derived; other such hints are refused.
 
     Raises:
-        ConstructionError: If no sharpness is certified, or a hint claims more than is derived; the message names the
-            head.
+        ConstructionError: If no sharpness is certified, or a hint is refused; the message names the head.
     """
     untied = break_ties_in_program(program)
     weights, heads = compile_with_heads(untied)
-    found = _certify(weights, untied, heads, length, sharpness, domain)
+    found = _certify(weights, untied, heads, length, sharpness, domain, assumable)
     return found if untied is program else replace(found, hard_digest=compute_digest(compile_program(program)))
 
 
@@ -227,7 +233,7 @@ def certify_weights(
     weights = name_heads_apart(weights)
     lifted = replace(lift(weights, position_count=position_count), reuse_coordinates=True)
     if not any(head.weighting.is_unique_hard for head in weights.heads):
-        return _certify(weights, lifted, {}, length, sharpness, domain)
+        return _certify(weights, lifted, {}, length, sharpness, domain, ())
     gaps = {node.name: head.gap for node, head in analyse(weights, {}, lifted, length, domain).heads.items()}
     found = certify(declare_gaps(lifted, gaps), length, sharpness, domain)
     return replace(found, hard_digest=compute_digest(weights))
@@ -249,6 +255,7 @@ def _certify(
     length: int,
     sharpness: int | None,
     domain: Domain | None,
+    assumable: Collection[str],
 ) -> Certificate:
     """The certificate of weights with average-hard attention; hints are given for all heads or for none."""
     if length < 0:
@@ -256,8 +263,8 @@ def _certify(
     if sharpness is not None and sharpness < 1:
         raise UsageError(f"invalid sharpness {sharpness}", hint="leave it out, or give 1 or more")
     _require_affordable(program, length)
-    _require_known_length(weights, program)
     analysis = analyse(weights, hints, program, length, domain)
+    _refuse_hints(analysis, assumable)
     margin, assumption = _find_margin(analysis, program.margin)
     bound = ErrorAnalysis(analysis, margin, program.spare_tolerance).bound
     chosen = sharpness if sharpness is not None else _find_sharpness(bound, program.sharpness, length)
@@ -266,9 +273,7 @@ def _certify(
         node.name: gap_to_scale(node.name, head.gap, found.own_sharpness.get(node.name, Fraction(chosen)))
         for node, head in analysis.heads.items()
     }
-    gaps = [
-        min_gap(head.gap, length, program.position_count) for head in analysis.heads.values() if head.gap is not None
-    ]
+    gaps = [min_gap(head.gap, analysis.positions - 1) for head in analysis.heads.values() if head.gap is not None]
     softened = soften_heads(weights, scales) if found.holds else None
     return Certificate(
         _place_rows(found.rows, weights, hints, scales),
@@ -308,6 +313,24 @@ def analyse(
     return analysis
 
 
+def _refuse_hints(analysis: Analysis, assumable: Collection[str]) -> None:
+    """Refuse hints that claim more than is derived.
+
+    Raises:
+        ConstructionError: If there is one that is not assumed; the message has what is derived.
+    """
+    for node, head in analysis.heads.items():
+        refused = [name for name in head.assumptions if name not in assumable]
+        if not refused:
+            continue
+        derived = f"only {head.derived} is derived" if head.derived is not None else f"none is derived: {head.reason}"
+        claim = f"the gap {head.gap}, but {derived}"
+        if "gap" not in refused:
+            claim = f"{head.decay} decay, which is not derived"
+        hint = f"leave the {refused[0]} out: what is derived is used; or use a gadget whose scores have a larger one"
+        raise BrokenPromiseError(f"head {node.name!r} declares {claim}", hint=f"{hint}, such as lookup")
+
+
 def _find_margin(analysis: Analysis, declared: Fraction | None) -> tuple[Fraction, str]:
     """The margin of the logits, and what is assumed of it; empty if it is derived.
 
@@ -319,8 +342,6 @@ def _find_margin(analysis: Analysis, declared: Fraction | None) -> tuple[Fractio
     step = join_steps(fact.step for fact in differences)
     if step is None or not step.factor:
         derived = None if step is None else declared or Fraction(1)
-    elif analysis.is_padded:
-        derived = step.minimum(analysis.positions, analysis.length)
     else:
         derived = min_gap(step.lower_bound(), analysis.length)
     if declared is None and derived is None:
@@ -346,20 +367,6 @@ def _place_rows(
         replace(row, layer=layers.get(row.head), scale=None if row.gap is None else scales.get(row.head))
         for row in sorted(rows, key=lambda row: order[row.head])
     )
-
-
-def _require_known_length(weights: Transformer, program: Program) -> None:
-    """Facts about padded inputs are about one n, and the number of positions does not determine n.
-
-    Raises:
-        ConstructionError: If the weights of a padded program depend on n.
-    """
-    known = [*weights.features, *(block.repeats for block in weights.blocks)]
-    needs = next((each for each in known if isinstance(each, Feature) and each.needs_length), None)
-    if program.position_count is not None and needs is not None:
-        raise ConstructionError(
-            f"{needs} depends on n, and padding fixes the number of positions, but not n: no facts hold for every n"
-        )
 
 
 def _require_affordable(program: Program, length: int) -> None:

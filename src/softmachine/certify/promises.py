@@ -80,7 +80,8 @@ def certify_theorem_program(model: Model, length: int, sharpness: int | None = N
         ConstructionError: If no sharpness is certified.
     """
     program = model.theorem.signals(model.codec, model.theorem.certified_variant)
-    found = certify(program, length, sharpness, model.codec.domain(program.vocabulary))
+    domain, assumable = model.codec.domain(program.vocabulary), ("gap", "decay", "single key")
+    found = certify(program, length, sharpness, domain, assumable if model.theorem.is_bundled else assumable[2:])
     return replace(found, promises=check_promises(program, model.codec, length)) if found.assumptions else found
 
 

@@ -180,11 +180,9 @@ class ErrorBudget:
 
 
 @lru_cache(maxsize=1024)
-def min_gap(gap: Fraction | Feature, length: int, positions: int | None = None) -> Fraction:
-    """The smallest gap at any position of an input of this length; ``positions``, if padding fixes their number."""
-    if isinstance(gap, Fraction):
-        return gap
-    return gap.minimum(length) if positions is None else min(gap.at(i, length) for i in range(positions))
+def min_gap(gap: Fraction | Feature, length: int) -> Fraction:
+    """The smallest gap at any position of an input of this length."""
+    return gap if isinstance(gap, Fraction) else gap.minimum(length)
 
 
 def scores_are_uniform(node: Attention) -> bool:
@@ -224,8 +222,9 @@ class ErrorAnalysis:
     def __init__(self, analysis: Analysis, margin: Fraction, spare_tolerance: Fraction = Fraction(0)) -> None:
         self.analysis, self.margin, self.tolerance = analysis, margin, float(1 - 4 * spare_tolerance)
         self.positions = analysis.positions
-        self.coefficients: dict[int, tuple[Affine, list[tuple[Atom, float]]]] = {}
+        self.terms: dict[int, tuple[Affine, list[tuple[Atom, float]]]] = {}
         """The absolute coefficients of each form, by its id; tokens have no errors."""
+        self.pieces: dict[int, tuple[PiecewiseForm | None, list[Affine]]] = {}
         self.order = list(topological_order(analysis.program.logits.forms, inputs_outside_loops))
 
     def bound(self, sharpness: int) -> ErrorBudget:
@@ -267,21 +266,24 @@ class ErrorAnalysis:
 
     def of_form(self, form: Affine) -> float:
         """The error of a form: what its terms come to, or less if it is piecewise affine and flat."""
-        if id(form) not in self.forms:
-            if id(form) not in self.coefficients:
-                terms = [(atom, abs(float(x))) for atom, x in form.terms.items() if not isinstance(atom[0], Token)]
-                self.coefficients[id(form)] = form, terms
-            terms = self.coefficients[id(form)][1]
-            error = sum(factor * self.errors[atom] for atom, factor in terms) * ROUND_UP
-            if not error <= MAX_ERROR:
-                raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
-            if error and any(isinstance(node, Unit) for (node, _), _ in terms):
-                pieces, parts = self.analysis.piecewise(form), self.analysis.parts(form)
-                error = error if pieces is None else min(error, self.of_pieces(pieces))
-                if parts:
-                    error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
-            self.forms[id(form)] = error
-        return self.forms[id(form)]
+        own = id(form)
+        if own in self.forms:
+            return self.forms[own]
+        if own not in self.terms:
+            self.terms[own] = form, [(a, abs(float(x))) for a, x in form.terms.items() if not isinstance(a[0], Token)]
+        terms = self.terms[own][1]
+        error = sum(factor * self.errors[atom] for atom, factor in terms) * ROUND_UP
+        if not error <= MAX_ERROR:
+            raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
+        if error and any(isinstance(node, Unit) for (node, _), _ in terms):
+            if own not in self.pieces:
+                self.pieces[own] = self.analysis.piecewise(form), self.analysis.parts(form)
+            pieces, parts = self.pieces[own]
+            error = error if pieces is None else min(error, self.of_pieces(pieces))
+            if parts:
+                error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
+        self.forms[own] = error
+        return error
 
     def of_pieces(self, pieces: PiecewiseForm) -> float:
         """The error of a form that is written over other nodes than those that it reads."""
@@ -363,7 +365,7 @@ class ErrorAnalysis:
                     self.analysis, (form for term in Scores.of(self.analysis, node).terms for form in term)
                 ),
             )
-        gap = min_gap(head.gap, self.analysis.length, self.analysis.program.position_count)
+        gap = min_gap(head.gap, self.positions - 1)
         doubt = self.score_error(node)
         share = doubt / float(gap)
         if self.sharpness <= 0 or not share < 1 / 2:
@@ -427,7 +429,7 @@ class ErrorAnalysis:
 
     def slope(self, key: Monomial) -> float:
         """How far keys of a lookup, i or i² times a power of n+1, at neighbouring positions can be apart."""
-        return float(key.i * max(1, Fraction(self.positions) ** (key.length + key.i - 1))) * ROUND_UP
+        return key.i * max(1.0, float(self.positions) ** (key.length + key.i - 1)) * ROUND_UP
 
     def is_position(self, form: Affine) -> bool:
         """Whether a form is a multiple of i and a constant."""

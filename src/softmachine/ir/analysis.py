@@ -11,7 +11,7 @@ what a hint claims beyond that is an assumption, and the fact about the head nam
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,21 +20,19 @@ from math import ceil, floor
 from operator import mul
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
+from softmachine.ir.first_position import FirstPosition
 from softmachine.ir.function_tables import (
     Column,
     FunctionTables,
-    Row,
     Table,
     placed_rows,
     stack_columns,
     token_rows,
 )
-from softmachine.ir.guards import Bounds, find_guards
+from softmachine.ir.guards import RowBounds, find_guards
+from softmachine.ir.head_rules import HeadFact, adopt_hint, judge
 from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm
 from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import (
@@ -43,7 +41,6 @@ from softmachine.ir.primitives import (
     Named,
     Norm,
     Position,
-    ScoreDecay,
     Token,
     Unit,
     find_outside,
@@ -53,37 +50,12 @@ from softmachine.ir.program import Program
 from softmachine.ir.ranges import REALS
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import I_SQUARED, RECIPROCAL, Feature, I, Monomial
+from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
 
 NOTHING = Affine({})
 Key = tuple[frozenset[tuple[Atom, Fraction]], Fraction]
 MAX_LOOP_PASSES = 4
 """Passes through the body of a loop before the facts of what it carries are widened."""
-
-
-@dataclass(frozen=True)
-class HeadFact:
-    """What is proved of the scores of a head.
-
-    Args:
-        rule: The rule; "uniform" if all keys have one score, "none" if none applies.
-        gap: Other scores are at least this much below the best; None if nothing is known.
-        single_key: Whether keys that tie for the best score hold equal values.
-        decay: How the other scores decay.
-        unique: Whether only one key has the best score.
-        index: Of a lookup, a form with the sign of the position that it asks for.
-        assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
-        reason: Why nothing is known.
-    """
-
-    rule: str
-    gap: Fraction | Feature | None = None
-    single_key: bool = False
-    decay: ScoreDecay = ScoreDecay.FLAT
-    unique: bool = False
-    index: Affine | None = None
-    assumptions: tuple[str, ...] = ()
-    reason: str = ""
 
 
 @dataclass
@@ -93,7 +65,7 @@ class Analysis:
     Args:
         program: The program.
         domain: The sequences that it reads.
-        length: Facts hold for inputs with at most this n; with exactly this n, if the program is padded.
+        length: Facts hold for inputs with at most this n.
         hints: What the author declares of heads, by their names; the gaps of hints that are derived are used, since
             larger ones have no use.
     """
@@ -107,21 +79,18 @@ class Analysis:
 
     def __post_init__(self) -> None:
         self.positions = self.program.position_count or self.length + 1
-        fixed = self.length if self.program.position_count else None
-        self.by_token = FunctionTables(token_rows(self.domain), fixed)
-        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed)
-        self.start_keys: dict[Attention, list[NDArray[np.intp]]] = {}
-        """The best keys at position 0, if there is none or position 0 is the only one."""
-        self.at_start = FunctionTables([Row(0, token) for token in sorted(self.domain.first)], fixed, self.start_keys)
-        self.bounds_by_token: dict[Node, list[Bounds | None]] = {}
+        self.functions: dict[Atom, PositionFunction] = {}
+        """What the position alone decides at every length."""
+        self.by_token = FunctionTables(token_rows(self.domain), self.is_padded, self.functions)
+        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), self.is_padded)
+        self.first = FirstPosition(self)
+        self.bounds_by_token: dict[Node, list[RowBounds | None]] = {}
         """Bounds in each row of the tables by token, …"""
-        self.bounds_by_place: dict[Node, list[Bounds | None]] = {}
+        self.bounds_by_place: dict[Node, list[RowBounds | None]] = {}
         """… and by place."""
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
-        self.functions: dict[Atom, PositionFunction] = {}
-        """What the position alone decides at every length."""
         self.tied: dict[object, Attention] = {}
         """A head for each way of scoring keys: heads that score them alike have the same number of best keys."""
         self.reciprocals: dict[Atom, Affine] = {}
@@ -141,17 +110,6 @@ class Analysis:
         """Whether the number of positions is fixed."""
         return self.program.position_count is not None
 
-    def run(self) -> Analysis:
-        """Find the facts that the scores of heads need."""
-        forms = self.program.logits.forms
-        heads = [node for node in topological_order(forms) if isinstance(node, Attention)]
-        if any(isinstance(node, Loop) for node in topological_order(forms)):
-            self.follow(forms)
-            return self
-        self.follow([form for head in heads if _chooses(head) for form in head.inputs()])
-        self.follow([Affine({(head, k): ONE}) for head in heads for k in range(len(head.value))])
-        return self
-
     def follow(self, forms: Iterable[Affine]) -> None:
         """Find the facts of all nodes that forms depend on."""
         for node in topological_order(forms, inputs_outside_loops, self._visited):
@@ -168,9 +126,8 @@ class Analysis:
                 function = None if self.is_padded else PositionFunction.of_feature(node.feature)
                 if function is not None:
                     self.functions[node, 0] = function
-                self.facts[node, 0] = (
-                    self.of_feature(node.feature) if function is None else function.fact(self.positions)
-                )
+                fact = None if function is None else function.fact(self.positions)
+                self.facts[node, 0] = fact or self.of_feature(node.feature)
             case Attention():
                 self.attention(node)
             case Loop():
@@ -189,7 +146,9 @@ class Analysis:
                     function = None if isinstance(node, Norm) else self.function(form)
                     if function is not None and (unit := function.apply(node.activation)) is not None:
                         self.functions[node, k] = unit
-                        self.facts[node, k] = unit.fact(self.positions)
+                        self.facts[node, k] = unit.fact(self.positions) or self.facts[node, k]
+        if not self.is_padded:
+            self.first.visit(node)
 
     def of_unit(self, node: Unit, form: Affine) -> Fact:
         """What is known of a hidden unit."""
@@ -203,11 +162,14 @@ class Analysis:
         return Fact(max(fact.low, ZERO), max(fact.high, ZERO), fact.step, fact.step)
 
     def of_feature(self, feature: Feature) -> Fact:
-        """What is known of a position feature, at all positions of all lengths."""
+        """What is known of a position feature, at all positions of all lengths.
+
+        If the number of positions is fixed, n is any number up to the length, so that i may be larger than n.
+        """
         fixed = self.program.position_count is not None
-        exact = Fact.of(feature.at(i, self.length) for i in range(self.positions)) if fixed else None
-        if exact is not None and feature.needs_length:
-            return exact
+        if fixed and feature.needs_length:
+            return Fact(-INFINITY, INFINITY)
+        exact = Fact.of(map(feature.at, range(self.positions))) if fixed else None
         if isinstance(feature, Monomial):
             fact = _monomial_fact(feature, self.positions - 1)
             if exact is None or (exact.values is not None and fact.step is not None and fact.step.is_constant):
@@ -228,11 +190,12 @@ class Analysis:
 
     def of(self, form: Affine, own: Named | None = None) -> Fact:
         """What is known of a form; ``own`` is the node that it defines, if any."""
-        key = (frozenset(form.terms.items()), form.constant)
+        key = form.key
         if key not in self._forms:
             function = self.function(form)
-            base = self._forms[key] = self.sum(form) if function is None else function.fact(self.positions)
-            if function is None and self.is_worth_enumerating(form, base):
+            exact = None if function is None else function.fact(self.positions)
+            base = self._forms[key] = exact or self.sum(form)
+            if exact is None and self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
                 found = None if pieces is None else pieces.fact()
                 if pieces is not None and found is not None:
@@ -264,61 +227,33 @@ class Analysis:
             return replace(base, low=exact.low, high=exact.high)
         return base
 
+    def split_local(self, form: Affine) -> tuple[Affine, Affine]:
+        """What the token, and whether the position is 0, decide of a form, without the constant; and the rest."""
+        local = Affine({atom: f for atom, f in form.terms.items() if self.by_token.has(atom[0])})
+        return local, form + local * -ONE
+
     def function(self, form: Affine) -> PositionFunction | None:
         """The form as a function of the position, if it is one; tokens count where only the first one matters."""
-        tokens = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(atom[0], Token)})
-        others = [(factor, self.functions.get(atom)) for atom, factor in form.terms.items() if atom not in tokens.terms]
+        local, rest = self.split_local(form)
+        others = [(factor, self.functions.get(atom)) for atom, factor in rest.terms.items()]
         parts = [(factor, function) for factor, function in others if function is not None]
         if self.is_padded or not form.terms or len(parts) < len(others):
             return None
-        if tokens.terms:
-            values = [self.by_token.values(tokens, possible) for possible in (self.domain.first, self.domain.later)]
-            if max(map(len, values)) > 1:
-                return None
-            start, later = (value for found in values for value in found or {ZERO})
-            parts.append((ONE, PositionFunction((start,), ((later, ZERO),))))
-        return PositionFunction.sum(parts, form.constant)
-
-    def after_start(self, form: Affine) -> Affine:
-        """The form at positions 1, 2, …: what the token decides is a constant, if it is the same for all tokens."""
-        tokens = Affine({atom: factor for atom, factor in form.terms.items() if isinstance(atom[0], Token)})
-        values = self.by_token.values(tokens, self.domain.later) if tokens.terms else set()
-        return form + tokens * -ONE + Affine({}, values.pop()) if len(values) == 1 else form
-
-    def split_at_start(self, form: Affine) -> tuple[list[Fraction], Affine]:
-        """The values at position 0 of the part of a form that is known there, and the rest."""
-        local = Affine({atom: f for atom, f in form.terms.items() if self.at_start.has(atom[0])}, form.constant)
-        return self.at_start.column(local).distinct(), form + local * -ONE
-
-    def high_after_start(self, form: Affine) -> Fraction:
-        """An upper bound of a form at positions 1, 2, …: of what tokens decide, of i and i², and of the rest."""
-        later = self.after_start(form)
-        tokens = Affine({atom: factor for atom, factor in later.terms.items() if isinstance(atom[0], Token)})
-        index = {atom: factor for atom, factor in later.terms.items() if is_feature(atom, (I, I_SQUARED))}
-        most = max(self.by_token.values(tokens, self.domain.later), default=ZERO)
-        rest = later + (tokens + Affine(index)) * -ONE
-        return min(self.of(later).high, self.of(rest).high + most + self.high_of_index(index))
-
-    def high_of_index(self, terms: Mapping[Atom, Fraction]) -> Fraction:
-        """The largest value of a i + b i² at positions i = 1, 2, …: at an end, or next to -a/2b."""
-        a, b = (sum((f for atom, f in terms.items() if is_feature(atom, (m,))), ZERO) for m in (I, I_SQUARED))
-        last = max(self.positions - 1, 1)
-        places = {1, last, *((floor(-a / b / 2), ceil(-a / b / 2)) if b else ())}
-        return max(a * i + b * i * i for i in places if 1 <= i <= last)
-
-    def is_first(self, row: Row) -> bool:
-        """Whether a row can be that of position 0."""
-        return row.token in self.domain.first and not row.position
+        values = [self.by_token.values(local, start=start) for start in (True, False)]
+        if max(map(len, values)) > 1:
+            return None
+        first, later = (value for found in values for value in found or {ZERO})
+        return PositionFunction.sum([*parts, (ONE, PositionFunction((first,), ((later, ZERO, ZERO),)))], form.constant)
 
     def piecewise(self, form: Affine) -> PiecewiseForm | None:
         """The boxes of a form that has been analysed; None if it has none."""
         self.of(form)
-        return self._pieces.get((frozenset(form.terms.items()), form.constant))
+        return self._pieces.get(form.key)
 
     def parts(self, form: Affine) -> list[Affine]:
         """The forms, each with units of one line, of which a form that has been analysed is the sum."""
         self.of(form)
-        return self._parts.get((frozenset(form.terms.items()), form.constant), [])
+        return self._parts.get(form.key, [])
 
     def pieces(self, original: Affine, own: Named | None, *, partly: bool = False) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
@@ -328,13 +263,13 @@ class Analysis:
         rest = Affine({atom: factor for atom, factor in form.terms.items() if atom not in units}, form.constant)
         forms = [rest, *pre]
         variables = [a for a in dict.fromkeys(a for f in forms for a in f.terms) if not isinstance(a[0], Token)]
-        tables = self.by_place if any(map(self.is_tabulated, variables)) else self.by_token
         local = {a for f in forms for a in f.terms if isinstance(a[0], Token) or self.is_tabulated(a)}
         free = [a for a in variables if a not in local]
         finite = {a: values for a in free if (values := self.facts[a].values) is not None}
         infinite = [a for a in free if a not in finite]
         parts = [Affine({a: factor for a, factor in f.terms.items() if a in local}) for f in forms]
         placed = [a for a in infinite if a in self.placed_values]
+        tables = self.by_place if placed or any(map(self.is_tabulated, variables)) else self.by_token
         split = self.find_line(forms, [a for a in infinite if a not in self.placed_values])
         if split is None:
             return None if partly else self.pieces(original, own, partly=True)
@@ -417,15 +352,13 @@ class Analysis:
 
     def attention(self, node: Attention) -> None:
         """Judge a head, and find the facts of what it retrieves."""
-        from softmachine.ir.head_rules import adopt_hint, judge
-
         head = judge(self, node)
-        if node.name in self.hints and head.rule != "uniform":
+        if node.name in self.hints and head.rule != "uniform" and node.weighting.is_hard:
             head = adopt_hint(self, head, self.hints[node.name])
         self.heads[node] = head
-        self.find_start_keys(node)
         single = head.single_key or node.weighting.is_unique_hard
         for k, form in enumerate(node.value):
+            self.reciprocals.pop((node, k), None)
             value = self.of(form)
             if head.rule == "uniform" and not node.weighting.is_unique_hard:
                 fact = self.of_mean(node, form, value, k)
@@ -439,32 +372,22 @@ class Analysis:
                 fact = fact.join(Fact.of([ZERO]))
             self.facts[node, k] = fact
 
-    def find_start_keys(self, node: Attention) -> None:
-        """Find the best keys of position 0, which sees only itself under a causal mask."""
-        from softmachine.ir.head_rules import start_is_best
-
-        if node.mask is Mask.PAST or node.mask is Mask.CAUSAL or start_is_best(self, node, at_start=True):
-            self.start_keys[node] = [np.arange(0 if node.mask is Mask.PAST else 1)]
-
     def of_tied(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
         """What is known of a mean over the keys that tie.
 
-        **Lemma (count).** If the value is 1 at position 0 and 0 elsewhere, and position 0 is always among the best keys,
-        the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the mean and
-        the value at the query together are 1/c with c = 1 at position 0.
+        **Lemma (count).** If the value is 1 at position 0 and 0 elsewhere, and position 0 is always among the best
+        keys, the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the sum
+        of the mean and the value at the query is 1/c with c = 1 at position 0.
         """
-        from softmachine.ir.head_rules import start_is_best
-
-        pairs = Counter((_key_of(query), _key_of(key)) for query, key in zip(node.query, node.key, strict=True))
+        pairs = Counter((query.key, key.key) for query, key in zip(node.query, node.key, strict=True))
         head = self.tied.setdefault((node.mask, node.bias, frozenset(pairs.items())), node)
-        step = value.step
-        whole = step is not None and step.is_same_at_all_positions
+        step, function = value.step, self.function(form)
+        whole = step is not None and step.is_same_at_all_positions and node.weighting.is_hard
         share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
         self.place_mean((node, k), form)
-        function = self.function(form)
-        if function is None or share is None or not function.is_start or not start_is_best(self, node):
+        if function is None or share is None or not function.is_start or not self.first.is_best(node):
             return Fact(value.low, value.high, share, share)
-        fact = Fact(Fraction(1, self.positions), ONE, share, share, is_step=True)
+        fact = Fact(Fraction(1, self.positions), ONE, share, share, exact=share)
         if node.mask is Mask.PAST:
             reciprocal = Node(f"1/{node.label(k)}", (REALS,))
             self.facts[reciprocal, 0] = fact
@@ -501,10 +424,10 @@ class Analysis:
         function = self.function(form) if node.mask is Mask.CAUSAL else None
         if function is not None and (mean := function.mean()) is not None:
             self.functions[node, k] = mean
-            if mean.coefficients is not None:
-                constant, factor = mean.coefficients
+            if mean.reciprocal is not None:
+                constant, factor = mean.reciprocal
                 self.reciprocals[node, k] = Affine({(self.reciprocal, 0): factor} if factor else {}, constant)
-            return mean.fact(self.positions)
+            return mean.fact(self.positions) or value
         step = value.step
         if step is None or not step.is_same_at_all_positions:
             return Fact(value.low, value.high)
@@ -562,7 +485,8 @@ class Analysis:
         self.order[node.carried] = len(self.order)
         self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}
         self.follow(node.body)
-        return [self.of(form) for form in node.body]
+        inside = self._visited - state["_visited"]
+        return [_forget_counts(self.of(form), inside) for form in node.body]
 
     def count_iterations(self, node: Loop) -> int:
         """An upper bound of the number of iterations of a loop."""
@@ -572,8 +496,20 @@ class Analysis:
 
 
 _STATE = (
-    "_visited", "order", "_forms", "_pieces", "_parts", "_named", "facts", "heads", "placed_values", "functions", "tied",
-    "reciprocals", "bounds_by_token", "bounds_by_place",
+    "_visited",
+    "order",
+    "_forms",
+    "_pieces",
+    "_parts",
+    "_named",
+    "facts",
+    "heads",
+    "placed_values",
+    "functions",
+    "tied",
+    "reciprocals",
+    "bounds_by_token",
+    "bounds_by_place",
 )
 """The attributes of an analysis that hold facts of nodes."""
 
@@ -582,14 +518,13 @@ def _chooses(head: Attention) -> bool:
     return head.bias is not None or any(form.terms for form in head.key)
 
 
-def is_feature(atom: Atom, features: Sequence[Feature]) -> bool:
-    """Whether an atom is one of some features."""
-    return isinstance(atom[0], Position) and atom[0].feature in features
+def _forget_counts(fact: Fact, heads: Set[Node]) -> Fact:
+    """What is known in the next iteration, in which other numbers of keys may tie in some heads."""
 
+    def keep(step: Step | None) -> Step | None:
+        return None if step is None or step.counts & heads else step
 
-def _key_of(form: Affine) -> Key:
-    """A form as a key of dictionaries."""
-    return frozenset(form.terms.items()), form.constant
+    return replace(fact, step=keep(fact.step), difference=keep(fact.difference), exact=keep(fact.exact))
 
 
 def _retrieved(fact: Fact, head: Attention) -> Fact:
@@ -604,16 +539,13 @@ def _retrieved(fact: Fact, head: Attention) -> Fact:
         moved = replace(step, next=0, counts=step.counts | {head})
         return moved if step.next == 1 and not step.rest and not step.counts else None
 
-    step = keep(fact.step)
-    is_step = fact.is_step and step is not None
-    return Fact(fact.low, fact.high, step, keep(fact.difference), fact.values, is_step)
+    return Fact(fact.low, fact.high, keep(fact.step), keep(fact.difference), fact.values, keep(fact.exact))
 
 
 def _monomial_fact(feature: Monomial, last: int) -> Fact:
     """What is known of factor · i^a (i+1)^b n^c (n+1)^d (n-i+1)^e for 0 ≤ i ≤ n ≤ last.
 
-    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound. A product of
-    powers of i+1, n+1 and n-i+1 is a step itself.
+    Since i, i+1 and n-i+1 are at most n+1, their powers and those of 1/(n+1) cancel in the upper bound.
     """
     rising = max(feature.i, 0) + max(feature.next, 0) + max(feature.rest, 0) + max(feature.n, 0)
     degree = rising + feature.length
@@ -625,5 +557,6 @@ def _monomial_fact(feature: Monomial, last: int) -> Fact:
         high = feature.factor * Fraction(last) ** rising
     step = None
     if min(feature.i, feature.n) >= 0:
-        step = Step(feature.factor, -feature.next, -feature.length, -feature.rest)
-    return Fact(low, high, step, step, is_step=not feature.i and not feature.n)
+        step = Step(feature.factor, max(-feature.next, 0), max(-feature.length, 0), max(-feature.rest, 0))
+    exact = None if feature.i or feature.n else Step(feature.factor, -feature.next, -feature.length, -feature.rest)
+    return Fact(low, high, step, step, exact=exact)

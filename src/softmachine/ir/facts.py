@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from math import gcd, inf, lcm
 from typing import cast
 
@@ -92,11 +91,6 @@ class Step:
         fewer = other.next <= self.next and other.length <= self.length and other.rest <= self.rest
         return fewer and other.counts <= self.counts and (other.factor / self.factor).denominator == 1
 
-    def minimum(self, positions: int, length: int) -> Fraction:
-        """A lower bound at all of some number of positions, with one n that may be smaller."""
-        number = Fraction(positions) ** (max(self.next, 0) + len(self.counts))
-        return self.factor / number / Fraction(length + 1) ** self.length
-
     def lower_bound(self) -> Fraction | Monomial:
         """The step with every count replaced by its largest value: n+1, the number of all positions."""
         length = -self.length - len(self.counts)
@@ -110,7 +104,10 @@ NO_STEP = Step(ZERO)
 
 def join_steps(steps: Iterable[Step | None]) -> Step | None:
     """The join of steps; None, which means that nothing is known, if one is."""
-    return reduce(lambda a, b: None if a is None or b is None else a.join(b), steps, NO_STEP)
+    total: Step | None = NO_STEP
+    for step in steps:
+        total = None if total is None or step is None else total.join(step)
+    return total
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,7 @@ class Fact:
         step: All values are multiples of it; None if nothing is known.
         difference: Differences of two values of one length are multiples of it; None if nothing is known.
         values: All values, in order, if they are few.
-        is_step: Whether every value is equal to the step, which is positive.
+        exact: A positive step that every value is equal to, such as 1/(i+1); None if there is none.
     """
 
     low: Fraction
@@ -131,7 +128,7 @@ class Fact:
     step: Step | None = None
     difference: Step | None = None
     values: tuple[Fraction, ...] | None = None
-    is_step: bool = False
+    exact: Step | None = None
 
     @staticmethod
     def of(values: Iterable[Fraction]) -> Fact:
@@ -162,8 +159,8 @@ class Fact:
     @property
     def is_reciprocal(self) -> bool:
         """Whether every value is 1/k for an integer k ≥ 1."""
-        step = self.step
-        return self.is_step and step is not None and step.factor == 1 and min(step.next, step.length, step.rest) >= 0
+        step = self.exact
+        return step is not None and step.factor == 1 and min(step.next, step.length, step.rest) >= 0
 
     @property
     def size(self) -> Fraction:
@@ -231,5 +228,6 @@ def sum_facts(parts: Sequence[tuple[Fraction, Fact]], constant: Fraction) -> Fac
         low, high = low + weight * below, high + weight * above
     steps = (None if fact.step is None else fact.step.scale(weight) for weight, fact in parts)
     differences = (None if fact.difference is None else fact.difference.scale(weight) for weight, fact in parts)
-    is_step = not constant and len(parts) == 1 and parts[0][0] > 0 and parts[0][1].is_step
-    return Fact(low, high, join_steps([Step(abs(constant)), *steps]), join_steps(differences), is_step=is_step)
+    single = parts[0][1].exact if len(parts) == 1 and parts[0][0] > 0 and not constant else None
+    exact = None if single is None else single.scale(parts[0][0])
+    return Fact(low, high, join_steps([Step(abs(constant)), *steps]), join_steps(differences), exact=exact)

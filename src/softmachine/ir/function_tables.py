@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import ZERO
+from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import Attention, Loop, Named, Norm, Position, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.transformer.attention import KEY_COMPARISONS, Mask
@@ -98,15 +99,15 @@ def distinct_rows(rows: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """A position and a token that can stand there; without a position, any position that the token can have."""
+    """A position and a token that can stand there; without a position, any of 1, 2, …."""
 
     position: int | None
     token: str
 
 
 def token_rows(domain: Domain) -> list[Row]:
-    """A row for each token."""
-    return [Row(None, token) for token in sorted(domain.first | domain.later)]
+    """A row for each token at position 0, and for each at a later one."""
+    return [*(Row(0, token) for token in sorted(domain.first)), *(Row(None, token) for token in sorted(domain.later))]
 
 
 def placed_rows(domain: Domain, positions: int) -> list[Row]:
@@ -131,23 +132,22 @@ def is_uniform_causal(node: Attention) -> bool:
 
 
 class FunctionTables:
-    """Columns of numbers that are functions of a row.
+    """Columns of numbers that are functions of a row; those that depend on n have none.
 
     Args:
         rows: The rows.
-        length: n, if the number of positions is fixed; else features of n have no table.
-        given: The keys with the best score at each position, if there are keys at other positions than those of the
-            rows; else they are computed.
+        is_padded: Whether the number of positions is fixed.
+        functions: What the position alone decides at every length; it counts if it is the same at positions 1, 2, ….
     """
 
     def __init__(
         self,
         rows: Sequence[Row],
-        length: int | None,
-        given: Mapping[Attention, list[NDArray[np.intp]]] | None = None,
+        is_padded: bool,
+        functions: Mapping[Atom, PositionFunction] = MappingProxyType({}),
     ) -> None:
-        self.rows, self.length, self.given = rows, length, given
-        self.has_positions = bool(rows) and rows[0].position is not None
+        self.rows, self.is_padded, self.functions = rows, is_padded, functions
+        self.has_positions = bool(rows) and all(row.position is not None for row in rows)
         self._columns: dict[Atom, Column] = {}
         self._local: dict[Node, bool] = {}
         self._best_keys: dict[Attention, list[NDArray[np.intp]] | None] = {}
@@ -165,11 +165,14 @@ class FunctionTables:
         return self._local[node]
 
     def _is_local(self, node: Node) -> bool:
+        functions = (self.functions.get((node, k)) for k in range(len(node.ranges)))
+        if all(function is not None and function.later is not None for function in functions):
+            return True
         match node:
             case Token():
                 return True
             case Position():
-                return self.has_positions and not (node.feature.needs_length and self.length is None)
+                return self.has_positions and not node.feature.needs_length
             case Norm():
                 return False
             case Unit() | Named():
@@ -188,9 +191,9 @@ class FunctionTables:
         return self._iterations[node]
 
     def _find_iterations(self, node: Loop) -> list[list[Column]] | None:
-        if self.given is not None or (isinstance(node.iterations, Feature) and self.length is None):
+        if isinstance(node.iterations, Feature):
             return None
-        times = node.count_iterations(self.length)
+        times = node.iterations
         if not times <= MAX_ITERATIONS or not all(map(self.has_form, node.initial)):
             return None
         body = list(topological_order(node.body, inputs_outside_loops, {node.carried}))
@@ -207,7 +210,7 @@ class FunctionTables:
 
     def _with_carried(self, node: Loop, carried: Sequence[Column]) -> FunctionTables:
         """The tables in an iteration that begins with these numbers."""
-        found = FunctionTables(self.rows, self.length)
+        found = FunctionTables(self.rows, self.is_padded)
         found._local = {known: True for known, holds in self._local.items() if holds} | {node.carried: True}
         found._best_keys = {head: keys for head, keys in self._best_keys.items() if keys is not None}
         found._columns = self._columns | {(node.carried, k): column for k, column in enumerate(carried)}
@@ -218,7 +221,7 @@ class FunctionTables:
 
         The visible keys must not depend on the length.
         """
-        fixed = self.length is not None or node.mask.is_causal
+        fixed = self.is_padded or node.mask.is_causal
         if not fixed or not self.rows or node.bias is not None or len(self._first_rows[0]) > MAX_POSITIONS:
             return None
         columns = []
@@ -240,8 +243,6 @@ class FunctionTables:
 
     def best_keys(self, node: Attention) -> list[NDArray[np.intp]] | None:
         """The visible keys with the best score at each position, if the positions decide the scores."""
-        if self.given is not None:
-            return self.given.get(node)
         if node not in self._best_keys:
             found = self.scores(node, [pair for pair in zip(node.query, node.key, strict=True) if pair[1].terms])
             rows = [] if found is None else visible_scores(node.mask, found[0])
@@ -272,10 +273,10 @@ class FunctionTables:
         """From a value at each position to a value in each row."""
         return Column(values.numerators[self._first_rows[1]], values.denominator)
 
-    def values(self, form: Affine, tokens: AbstractSet[str]) -> set[Fraction]:
-        """The values of a form in the rows of some tokens."""
+    def values(self, form: Affine, *, start: bool) -> set[Fraction]:
+        """The values of a form at position 0, or at later ones."""
         column = self.column(form)
-        places = [k for k, row in enumerate(self.rows) if row.token in tokens]
+        places = [k for k, row in enumerate(self.rows) if (row.position == 0) == start]
         return {Fraction(x, column.denominator) for x in set(column.numerators[places].tolist())}
 
     def column(self, form: Affine) -> Column:
@@ -299,11 +300,12 @@ class FunctionTables:
             for token in index.keys() & node.table.keys():
                 for k, value in node.table[token].items():
                     self._tables[node][k].append((index[token], value))
-        values: defaultdict[int, Fraction] = defaultdict(Fraction)
+        values: dict[int, Fraction] = {}
         for (own, k), factor in form.terms.items():
             if own is node:
                 for token_index, value in self._tables[node][k]:
-                    values[token_index] += factor * value
+                    product = factor if value == 1 else factor * value
+                    values[token_index] = values[token_index] + product if token_index in values else product
         column = Column.of([*values.values(), ZERO])
         numerators = np.zeros(len(index), dtype=column.numerators.dtype)
         numerators[list(values)] = column.numerators[:-1]
@@ -316,12 +318,15 @@ class FunctionTables:
         return self._columns[atom]
 
     def _atom(self, node: Node, k: int) -> Column:
+        function = self.functions.get((node, k))
+        if function is not None:
+            return Column.of([function.at(0) if row.position == 0 else function.later or ZERO for row in self.rows])
         match node:
             case Token():
                 return self.token_column(node, Affine({(node, k): Fraction(1)}))
             case Position():
                 places = [self.rows[k].position or 0 for k in self._first_rows[0]]
-                return self._at_rows(Column.of([node.feature.at(i, self.length) for i in places]))
+                return self._at_rows(Column.of(list(map(node.feature.at, places))))
             case Unit():
                 column = self.column(node.forms[k])
                 if node.activation == "relu":

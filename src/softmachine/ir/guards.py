@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,13 @@ from softmachine.transformer.attention import Mask
 if TYPE_CHECKING:
     from softmachine.ir.analysis import Analysis
 
-Bounds = tuple[Column, Column]
-"""The smallest and the largest value in each row."""
+
+class RowBounds(NamedTuple):
+    """The smallest and the largest value of a variable in each row, and guards where these are narrower than in all."""
+
+    low: Column
+    high: Column
+    guards: list[Guard]
 
 
 def find_guards(analysis: Analysis, variables: Sequence[Atom], tables: FunctionTables) -> list[Guard]:
@@ -38,7 +43,9 @@ def find_guards(analysis: Analysis, variables: Sequence[Atom], tables: FunctionT
             found.append(Guard(frozenset(atoms), fact.low, fact.high))
     lookups = [atom for atom in bits if isinstance(atom[0], Attention) and analysis.heads[atom[0]].index is not None]
     pairs = (pair for pair in combinations(lookups, 2) if _are_exclusive(analysis, *pair))
-    return [*found, *(Guard(frozenset(pair), ZERO, ONE) for pair in pairs), *_row_guards(analysis, variables, tables)]
+    found += [Guard(frozenset(pair), ZERO, ONE) for pair in pairs]
+    bounds = (bounds_in_rows(analysis, tables, atom) for atom in variables)
+    return [*found, *(guard for bound in bounds if bound is not None for guard in bound.guards)]
 
 
 def _group(bits: Iterable[Atom]) -> list[list[Atom]]:
@@ -83,29 +90,13 @@ def _are_exclusive(analysis: Analysis, one: Atom, other: Atom) -> bool:
     atom = next(iter(index.terms))
     factor = opposite.terms.get(atom, ZERO) / index.terms[atom]
     starts = all(
-        node.mask in (Mask.CAUSAL, Mask.ALL, Mask.PAST)
-        and analysis.at_start.has_form(value)
-        and analysis.at_start.column(value).distinct() == [ZERO]
+        node.mask in (Mask.CAUSAL, Mask.ALL, Mask.PAST) and analysis.first.split(value) == (ZERO, Affine({}))
         for node, value in ((first, first.value[k]), (second, second.value[m]))
     )
     return starts and factor < 0 and index * factor == opposite
 
 
-def _row_guards(analysis: Analysis, variables: Iterable[Atom], tables: FunctionTables) -> list[Guard]:
-    """The bounds of variables in each row of a table, where they are narrower than in all rows."""
-    found = []
-    for atom in variables:
-        fact, bounds = analysis.facts[atom], bounds_in_rows(analysis, tables, atom)
-        if bounds is None:
-            continue
-        size = 2 * fact.size
-        for bound, low, high, limit in ((bounds[0], ZERO, size, fact.low), (bounds[1], -size, ZERO, fact.high)):
-            if bool((bound.numerators != limit * bound.denominator).any()):
-                found.append(Guard(frozenset([atom]), low, high, Column(-bound.numerators, bound.denominator)))
-    return found
-
-
-def bounds_in_rows(analysis: Analysis, tables: FunctionTables, atom: Atom) -> Bounds | None:
+def bounds_in_rows(analysis: Analysis, tables: FunctionTables, atom: Atom) -> RowBounds | None:
     """Return the bounds of an atom in each row of a table; None if these are the same in all rows."""
     known = _known_bounds(analysis, tables)
 
@@ -118,7 +109,7 @@ def bounds_in_rows(analysis: Analysis, tables: FunctionTables, atom: Atom) -> Bo
     return known[atom[0]][atom[1]] if known[atom[0]] else None
 
 
-def _known_bounds(analysis: Analysis, tables: FunctionTables) -> dict[Node, list[Bounds | None]]:
+def _known_bounds(analysis: Analysis, tables: FunctionTables) -> dict[Node, list[RowBounds | None]]:
     return analysis.bounds_by_place if tables.has_positions else analysis.bounds_by_token
 
 
@@ -126,7 +117,7 @@ def _is_piecewise(node: Node) -> bool:
     return isinstance(node, Named) or (isinstance(node, Unit) and node.activation == "relu")
 
 
-def _bounds_of_form(analysis: Analysis, tables: FunctionTables, own: Atom, form: Affine) -> Bounds | None:
+def _bounds_of_form(analysis: Analysis, tables: FunctionTables, own: Atom, form: Affine) -> RowBounds | None:
     """The bounds of an atom that has the value of a form, or its positive part."""
     known, fact = _known_bounds(analysis, tables), analysis.facts[own]
     local = Affine({atom: factor for atom, factor in form.terms.items() if tables.has(atom[0])}, form.constant)
@@ -137,15 +128,22 @@ def _bounds_of_form(analysis: Analysis, tables: FunctionTables, own: Atom, form:
             continue
         bounds, inner = known[node][k] if known[node] else None, analysis.facts[node, k]
         if bounds is None:
-            ends = factor * inner.low, factor * inner.high
-            low, high = low + min(ends), high + max(ends)
+            low, high = low + min(ends := (factor * inner.low, factor * inner.high)), high + max(ends)
         else:
-            lows.append((factor, bounds[factor < 0]))
-            highs.append((factor, bounds[factor > 0]))
+            below, above = (bounds.low, bounds.high) if factor > 0 else (bounds.high, bounds.low)
+            lows.append((factor, below))
+            highs.append((factor, above))
     if not lows or INFINITY in (abs(low), abs(high), fact.size):
         return None
-    size = len(tables.rows)
-    return _clip(sum_columns(lows, low, size), fact), _clip(sum_columns(highs, high, size), fact)
+    rows = len(tables.rows)
+    least, most = _clip(sum_columns(lows, low, rows), fact), _clip(sum_columns(highs, high, rows), fact)
+    size = 2 * fact.size
+    guards = [
+        Guard(frozenset([own]), fewest, largest, Column(-column.numerators, column.denominator))
+        for column, fewest, largest, end in ((least, ZERO, size, fact.low), (most, -size, ZERO, fact.high))
+        if (column.numerators * end.denominator != end.numerator * column.denominator).any()
+    ]
+    return RowBounds(least, most, guards)
 
 
 def _clip(column: Column, fact: Fact) -> Column:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from softmachine.ir.analysis import Analysis, HeadFact
 from softmachine.ir.facts import INFINITY, ONE, ZERO, Fact, Step, join_steps, sum_facts
 from softmachine.ir.function_tables import Row, visible_scores
 from softmachine.ir.primitives import Attention, Named, Position, ScoreDecay, Token, expand_named
@@ -21,13 +21,53 @@ from softmachine.ir.signal import Affine, Atom, format_form
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
 
+if TYPE_CHECKING:
+    from softmachine.ir.analysis import Analysis
+
 Term = tuple[Affine, Affine]
+
+
+@dataclass(frozen=True)
+class HeadFact:
+    """What is proved of the scores of a head.
+
+    Args:
+        rule: The rule; "uniform" if all keys have one score, "none" if none applies.
+        gap: Other scores are at least this much below the best; None if nothing is known.
+        single_key: Whether keys that tie for the best score hold equal values.
+        decay: How the other scores decay.
+        unique: Whether only one key has the best score.
+        index: Of a lookup, a form with the sign of the position that it asks for.
+        assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
+        derived: The gap that is derived, if a hint is adopted.
+        reason: Why nothing is known.
+    """
+
+    rule: str
+    gap: Fraction | Feature | None = None
+    single_key: bool = False
+    decay: ScoreDecay = ScoreDecay.FLAT
+    unique: bool = False
+    index: Affine | None = None
+    assumptions: tuple[str, ...] = ()
+    derived: Fraction | Feature | None = None
+    reason: str = ""
 
 
 def judge(analysis: Analysis, node: Attention) -> HeadFact:
     """Return what the first rule that applies proves of a head."""
     scores = Scores.of(analysis, node)
-    return decide(scores) if scores.terms or node.bias is not None else HeadFact("uniform")
+    if not scores.terms and node.bias is None:
+        return HeadFact("uniform")
+    if not node.weighting.is_hard:
+        return HeadFact("none", reason="softmax weighs all keys, not the best ones only")
+    if analysis.is_padded and any(_needs_length(form) for term in scores.terms for form in term):
+        return HeadFact("none", reason="the scores depend on n, and the number of positions does not")
+    return decide(scores)
+
+
+def _needs_length(form: Affine) -> bool:
+    return any(isinstance(node, Position) and node.feature.needs_length for node, _ in form.terms)
 
 
 def decide(scores: Scores) -> HeadFact:
@@ -56,28 +96,28 @@ def adopt_hint(analysis: Analysis, head: HeadFact, hint: Attention) -> HeadFact:
     """Return the gap, the decay and the claim about ties of a hint; what is not derived is an assumption."""
     if hint.gap is None:
         return head
-    derived = head.gap is not None and is_at_least(head.gap, hint.gap, analysis)
-    decays = DECAYS.index(head.decay) >= DECAYS.index(hint.decay)
-    claims = [("gap", derived), ("decay", decays), ("single key", head.single_key or not hint.single_key)]
+    of_length = analysis.is_padded and isinstance(hint.gap, Feature) and hint.gap.needs_length
+    derived = head.gap is not None and not of_length and is_at_least(head.gap, hint.gap)
+    decay = max(head.decay, hint.decay, key=DECAYS.index)
+    claims = [
+        ("gap", derived),
+        ("decay", decay is head.decay),
+        ("single key", head.single_key or not hint.single_key),
+    ]
     return replace(
         head,
         gap=hint.gap,
-        decay=hint.decay,
+        decay=decay,
         single_key=head.single_key or hint.single_key,
         assumptions=tuple(name for name, holds in claims if not holds),
+        derived=head.gap,
     )
 
 
-def is_at_least(gap: Fraction | Feature, other: Fraction | Feature, analysis: Analysis) -> bool:
+def is_at_least(gap: Fraction | Feature, other: Fraction | Feature) -> bool:
     """Whether a gap is at least another one, at all positions of all lengths; False if that is not known."""
     if isinstance(gap, Fraction) and isinstance(other, Fraction):
         return gap >= other
-    if analysis.is_padded:
-        if any(isinstance(each, Feature) and each.needs_length for each in (gap, other)):
-            return False
-        return all(
-            value_at(gap, i, analysis.length) >= value_at(other, i, analysis.length) for i in range(analysis.positions)
-        )
     first, second = (Monomial(x) if isinstance(x, Fraction) and x > 0 else x for x in (gap, other))
     if not isinstance(first, Monomial) or not isinstance(second, Monomial):
         return False
@@ -87,11 +127,6 @@ def is_at_least(gap: Fraction | Feature, other: Fraction | Feature, analysis: An
     return ratio.factor >= 1 and length >= 0 and not ratio.i and not ratio.n
 
 
-def value_at(gap: Fraction | Feature, i: int, n: int) -> Fraction:
-    """The value of a gap at a position."""
-    return gap if isinstance(gap, Fraction) else gap.at(i, n)
-
-
 @dataclass(frozen=True)
 class Scores:
     """The scores of a head: Σ q(i) k(j), over pairs whose key is not constant.
@@ -99,28 +134,27 @@ class Scores:
     Args:
         analysis: The facts.
         node: The head.
-        terms: The pairs.
+        terms: The pairs; equal keys are one, and those with constant queries are added up.
         values: What the head retrieves.
-        is_after_start: Whether these are only the scores of keys at positions 1, 2, ….
+        is_later: Whether these are only the scores of keys at positions 1, 2, ….
     """
 
     analysis: Analysis
     node: Attention
     terms: tuple[Term, ...]
     values: tuple[Affine, ...]
-    is_after_start: bool = False
+    is_later: bool = False
 
     @staticmethod
     def of(analysis: Analysis, node: Attention) -> Scores:
-        """The scores of a head; equal keys are one, and those with constant queries are added up."""
+        """The scores of a head."""
         return Scores(analysis, node, merge_terms(zip(node.query, node.key, strict=True)), node.value)
 
-    @cached_property
-    def after_start(self) -> Scores:
+    def later(self) -> Scores:
         """The scores of the keys at positions 1, 2, …."""
-        change = self.analysis.after_start
+        change = self.analysis.first.later
         terms = merge_terms((query, change(key)) for query, key in self.terms)
-        return Scores(self.analysis, self.node, terms, tuple(map(change, self.values)), is_after_start=True)
+        return Scores(self.analysis, self.node, terms, tuple(map(change, self.values)), is_later=True)
 
     @cached_property
     def split(self) -> tuple[dict[Monomial, Term], list[Term]]:
@@ -134,10 +168,9 @@ class Scores:
                 alone = feature * (1 / feature.factor)
                 before, own = monomials.get(alone, (Affine({}), Affine({atom: 1 / feature.factor})))
                 monomials[alone] = before + query * (form.terms[atom] * feature.factor), own
-            if found:
-                key = Affine({atom: factor for atom, factor in form.terms.items() if atom not in found}, form.constant)
-            if key.terms:
-                rest.append((query, key))
+            others = Affine({atom: factor for atom, factor in form.terms.items() if atom not in found})
+            if others.terms:
+                rest.append((query, others if found else key))
         return {m: pair for m, pair in monomials.items() if pair[0].terms or pair[0].constant}, rest
 
     def step_of(self, terms: Iterable[Term]) -> Step | None:
@@ -148,12 +181,18 @@ class Scores:
         """
         steps: list[Step | None] = []
         for query, key in terms:
-            queries, keys = self.analysis.of(query).step, self.analysis.of(key).difference_at_one_length
+            own, keys = self.analysis.of(query), self.analysis.of(key).difference_at_one_length
+            queries = own.exact or own.step
             steps.append(None if queries is None or keys is None else queries.product(keys))
         if self.node.bias is not None:
             step = self.node.bias.step
             steps.append(None if step is None else Step(step))
         return join_steps(steps)
+
+    def of_key(self, key: Affine) -> Fact:
+        """What is known of a key."""
+        local = self.is_later and self.analysis.by_token.has_form(key)
+        return Fact.of(self.analysis.by_token.values(key, start=False)) if local else self.analysis.of(key)
 
     @cached_property
     def step(self) -> Step | None:
@@ -177,11 +216,6 @@ class Scores:
         if not grid.factor:
             return True
         grid = self.replace_counts(grid)
-        if self.analysis.is_padded:
-            alone = number is None and self.node.mask.is_causal and step.next >= 1  # 1/(i+1), times i+1
-            number = ONE if alone else Fraction(self.analysis.positions) if number is None else number
-            growth = number * self.analysis.positions ** max(-step.next, 0)
-            return grid.factor >= step.factor * growth / Fraction(self.analysis.length + 1) ** step.length
         if step.is_constant and grid.is_constant:
             return grid.factor >= step.factor * (self.analysis.positions if number is None else number)
         # i+1 and n-i+1 are at most n+1.
@@ -192,33 +226,31 @@ class Scores:
         return number is not None or length >= 1 or (self.node.mask.is_causal and next_ >= 1)
 
     def replace_counts(self, step: Step) -> Step:
-        """A lower bound of a step, with counts replaced by the number of visible keys; with padding, a constant."""
-        if self.analysis.is_padded:
-            return Step(step.minimum(self.analysis.positions, self.analysis.length))
+        """A lower bound of a step, with counts replaced by the number of visible keys; a constant if it is fixed."""
+        if (positions := self.analysis.program.position_count) is not None:
+            return Step(step.factor / positions ** (step.next + len(step.counts)))
         causal = sum(isinstance(head, Attention) and head.mask.is_causal for head in step.counts)
         others = len(step.counts) - causal
         return replace(step, next=step.next + causal, length=step.length + others, counts=frozenset())
 
     def bound(self, step: Step) -> Fraction | Monomial:
-        """A lower bound of a step as a gap."""
-        return self.replace_counts(step).lower_bound()
+        """A lower bound of a step as a gap, which is the smallest for the longest inputs."""
+        step = self.replace_counts(step)
+        return replace(step, length=max(step.length, -max(step.next, step.rest, 0))).lower_bound()
 
 
 def merge_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
     """Drop pairs with constant keys, merge those with equal keys, and add up those with constant queries."""
     by_key: dict[frozenset[tuple[Atom, Fraction]], Term] = {}
-    fixed = []
+    fixed = Affine({})
     for query, key in terms:
-        if not key.terms:
-            continue
-        if not query.terms and not is_feature(key):
-            fixed.append(key * query.constant)
-            continue
-        before = by_key.get(known := frozenset(key.terms.items()))
-        by_key[known] = (query, key) if before is None else (before[0] + query, before[1])
-    total = Affine.sum(fixed)
+        if not query.terms:
+            fixed += key * query.constant
+        elif key.terms:
+            before = by_key.get(known := frozenset(key.terms.items()), (Affine({}), key))
+            by_key[known] = before[0] + query, before[1]
     pairs = (pair for pair in by_key.values() if pair[0].terms or pair[0].constant)
-    return (*pairs, *([(Affine({}, ONE), total)] if total.terms else []))
+    return (*pairs, *([(Affine({}, ONE), fixed)] if fixed.terms else []))
 
 
 def expand_reciprocals(analysis: Analysis, form: Affine) -> Affine:
@@ -243,48 +275,43 @@ def monomial_of(atom: Atom) -> Monomial | None:
     return feature if isinstance(feature, Monomial) else None
 
 
-def is_feature(form: Affine) -> bool:
-    """Whether a form is a multiple of one feature of the position."""
-    return len(form.terms) == 1 and not form.constant and isinstance(next(iter(form.terms))[0], Position)
-
-
 def exact_step(analysis: Analysis, form: Affine) -> Step | None:
     """The step that the absolute value of a form is equal to, if there is one and the form has one sign."""
     form = expand_reciprocals(analysis, form)
     if not form.terms:
         return Step(abs(form.constant)) if form.constant else None
-    fact = analysis.of(form if min(form.terms.values()) > 0 else form * -ONE)
-    return fact.step if fact.is_step else None
+    return analysis.of(form if min(form.terms.values()) > 0 else form * -ONE).exact
 
 
 def lookup(scores: Scores) -> HeadFact | None:
-    """**Lemma (lookup).** The score 2X·b·j - b·j², with b > 0 and an integer X, has one maximum, at the visible position
-    next to X, since visible positions are an interval. The key k positions away is at least b·k² below.
+    """One key, by its position.
 
-    Both keys may be multiplied by one power of n+1. If X is at most 0, the position is the first visible one.
+    **Lemma (lookup).** The score 2X·b·j - b·j², with b > 0 and an integer X, has one maximum, at the visible position
+    next to X, since visible positions are an interval. The key k positions away is at least b·k² below. Both keys may
+    be multiplied by one power of n+1.
     """
     monomials, rest = scores.split
     if rest or scores.node.bias is not None or sorted(m.i for m in monomials) != [1, 2]:
         return None
     (first, (linear, _)), (second, (square, _)) = sorted(monomials.items(), key=lambda item: item[0].i)
-    if first != Monomial(i=1, length=first.length) or second != first * Monomial(i=1):
-        return None
     scale, index = exact_step(scores.analysis, square), scores.analysis.of(linear).step
-    if scale is None or index is None or scores.analysis.of(square).low > 0:
+    if first != Monomial(i=1, length=first.length) or second != first * Monomial(i=1) or scale is None or index is None:
         return None
-    if not scale.scale(Fraction(2)).divides(index):
+    if scores.analysis.of(square).high > 0 or not scale.scale(Fraction(2)).divides(index):
         return None
     gap = scores.bound(replace(scale, length=scale.length - first.length))
     return HeadFact("lookup", gap, True, ScoreDecay.QUADRATIC, unique=True, index=linear)
 
 
 def ramp(scores: Scores) -> HeadFact | None:
-    """**Lemma (grid and ramp).** Let a term be a multiple of j or j/(n+1), with steps of s between neighbours, and the
+    """The last key, or the first one, of those that are the best on a grid.
+
+    **Lemma (grid and ramp).** Let a term be a multiple of j or j/(n+1), with steps of s between neighbours, and the
     others on a grid g. If the ramp's steps over all visible keys come to at most g, then all scores are at least s
     apart: one maximum, and the k-th other is at least k·s below.
 
-    **Lemma (grid and 1/(j+1)).** Under a causal mask, let a term be a multiple a/(j+1), and the others on a grid of
-    at least |a|. All of the term takes less than |a|, and two keys differ in it by at least |a|/(i+1)². So all scores are
+    **Lemma (grid and 1/(j+1)).** Under a causal mask, let a term be a multiple a/(j+1), and the others on a grid of at
+    least |a|. All of the term takes less than |a|, and two keys differ in it by at least |a|/(i+1)². So all scores are
     at least that far apart.
     """
     monomials, rest = scores.split
@@ -293,10 +320,7 @@ def ramp(scores: Scores) -> HeadFact | None:
         slope, grid = exact_step(scores.analysis, query), scores.step_of([*rest, *others])
         if slope is None or grid is None:
             continue
-        if feature == Monomial(i=feature.i, next=feature.next, length=feature.length) and {feature.i, feature.next} == {
-            0,
-            1,
-        }:
+        if feature in (Monomial(i=1, length=feature.length), Monomial(next=1, length=feature.length)):
             step = replace(slope, length=slope.length - feature.length)
             if scores.exceeds(grid, step, None):
                 return HeadFact("grid and ramp", scores.bound(step), True, ScoreDecay.LINEAR, unique=True)
@@ -307,9 +331,10 @@ def ramp(scores: Scores) -> HeadFact | None:
 
 
 def positions(scores: Scores) -> HeadFact | None:
-    """**Lemma (positions).** If the position alone decides all queries and keys, the scores are numbers.
+    """Scores that are known exactly.
 
-    The visible keys must not depend on the length: under a causal mask, or with a fixed number of positions.
+    **Lemma (positions).** If the position alone decides all queries and keys, the scores are numbers. The visible keys
+    must not depend on the length: under a causal mask, or with a fixed number of positions.
     """
     tables, node = scores.analysis.by_place, scores.node
     table, winners = tables.scores(node, scores.terms), tables.best_keys(node)
@@ -321,15 +346,15 @@ def positions(scores: Scores) -> HeadFact | None:
         least = min(filter(None, (least, row.max() - below.max() if len(below) else None)), default=None)
     unique = all(len(keys) <= 1 for keys in winners)
     gap = ONE if least is None else Fraction(int(least), table[1])
-    return HeadFact(
-        "positions", gap, unique or (found := part(scores)) is not None and found.single_key, ScoreDecay.FLAT, unique
-    )
+    return HeadFact("positions", gap, unique or _ties_hold_equal_values(scores), ScoreDecay.FLAT, unique)
 
 
 def positions_and_bit(scores: Scores) -> HeadFact | None:
-    """**Lemma (positions and a bit).** Let the score be A(i, j) + B(i)·b(j) with a bit b of which the value is an affine
-    function. At a query, let T keys have the largest A, and let A₂ be the next. If |B| < A - A₂, a key of largest A wins;
-    if T > 1 and B ≠ 0, tied keys have equal bits. The gap is the smaller of |B| (if T > 1) and A - A₂ - |B|.
+    """Scores that are known exactly, but for a bit of the key.
+
+    **Lemma (positions and a bit).** Let the score be A(i, j) + B(i)·b(j) with a bit b of which the value is an affine
+    function. At a query, let T keys have the largest A, and let A₂ be the next. If |B| < A - A₂, a key of largest A
+    wins; if T > 1 and B ≠ 0, tied keys have equal bits. The gap is the smaller of |B| (if T > 1) and A - A₂ - |B|.
     """
     analysis, node = scores.analysis, scores.node
     tables = analysis.by_place
@@ -369,104 +394,95 @@ def positions_and_bit(scores: Scores) -> HeadFact | None:
 
 
 def part(scores: Scores) -> HeadFact | None:
-    """**Lemma (two grids).** Let the score be A + s·P, where A is on a grid g, s > 0 is known exactly, values of P differ
+    """Keys whose values are functions of a part of their scores.
+
+    **Lemma (two grids).** Let the score be A + s·P, where A is on a grid g, s > 0 is known exactly, values of P differ
     by 0 or at least d, and s·d and all of s·P together take at most g. Then scores differ by 0 or at least s·d, and
     keys that tie have equal A and equal P. If the values are functions of P, they are equal.
     """
     for factor, key, others in _parts(scores):
-        fact = scores.analysis.of(key)
+        fact = scores.of_key(key)
         size, step, grid = exact_step(scores.analysis, factor), fact.difference, scores.step_of(others)
         if size is None or grid is None or step is None or not step.is_constant or not step.factor:
             continue
-        number = (fact.high - fact.low) / step.factor + 1
-        step = size.scale(step.factor)
-        alone = not grid.factor
+        number, step, alone = (fact.high - fact.low) / step.factor + 1, size.scale(step.factor), not grid.factor
         if scores.exceeds(grid, step, number) and _hold_equal_values(scores, key, factor.constant if alone else ZERO):
             return HeadFact("value by score" if alone else "two grids", scores.bound(step), True)
     return None
 
 
 def _parts(scores: Scores) -> Iterator[tuple[Affine, Affine, list[Term]]]:
-    """A part s·P of the scores, and the others: s a constant or an exact number of a query, P a key or what the token
-    decides of it.
-    """
+    """A factor s of a query that is known exactly, P (a key, or what the token decides of it), and the other terms."""
     for place, (query, key) in enumerate(scores.terms):
-        others = [term for index, term in enumerate(scores.terms) if index != place]
-        atoms = (atom for atom in query.terms if not isinstance(atom[0], Token) and scores.analysis.facts[atom].is_step)
+        atoms = (atom for atom in query.terms if not isinstance(atom[0], Token) and scores.analysis.facts[atom].exact)
         factors = [Affine({atom: query.terms[atom]}) for atom in atoms]
         for factor in [*factors, *([Affine({}, query.constant)] if query.constant else [])]:
-            rest = query + factor * -ONE
-            more = [*others, *([(rest, key)] if rest.terms or rest.constant else [])]
-            yield factor, key, more
-            tokens = Affine({atom: own for atom, own in key.terms.items() if isinstance(atom[0], Token)})
-            if tokens.terms and len(tokens.terms) < len(key.terms):
-                yield factor, tokens, [*more, (factor, key + tokens * -ONE)]
+            others = [*scores.terms[:place], *scores.terms[place + 1 :], (query + factor * -ONE, key)]
+            yield factor, key, others
+            local, rest = scores.analysis.split_local(key)
+            if local.terms and rest.terms:
+                yield factor, local, [*others, (factor, rest)]
 
 
 def start_apart(scores: Scores) -> HeadFact | None:
-    """**Lemma (start apart).** If the score of position 0 is never equal to that of another key, then keys that tie are
-    position 0 alone, or at positions 1, 2, …: it is enough that these hold equal values.
+    """Keys without position 0, if its score is never that of another key.
+
+    **Lemma (start apart).** Then keys that tie are position 0 alone, or they are at positions 1, 2, …. So it is enough
+    that these hold equal values.
     """
-    step, mask = scores.step, scores.node.mask
-    if step is None or scores.is_after_start or mask not in (Mask.CAUSAL, Mask.ALL) or not _is_apart(scores):
+    visible = scores.node.mask in (Mask.CAUSAL, Mask.ALL) and scores.node.bias is None and not scores.is_later
+    if scores.step is None or not visible or scores.analysis.is_padded or not _is_apart(scores):
         return None
-    later = decide(scores.after_start)
-    if not later.single_key:
-        return None
-    gap = scores.bound(step) if step.factor else ONE
-    return HeadFact(f"start apart, {later.rule}", gap, True, unique=later.unique)
+    later = decide(scores.later())
+    gap = scores.bound(scores.step) if scores.step.factor else ONE
+    return HeadFact(f"start apart, {later.rule}", gap, True, unique=later.unique) if later.single_key else None
 
 
 def _is_apart(scores: Scores) -> bool:
     """Whether S(0) - S(j) is never 0 for j ≥ 1, as a sum of a constant, multiples of a grid, and bounded numbers."""
     analysis = scores.analysis
-    if analysis.is_padded or scores.node.bias is not None:
-        return False
-    fixed, parts = list[Affine](), list[tuple[Fraction, Fact]]()
+    fixed, parts = Affine({}), list[Fact]()
     monomials: dict[Monomial, Affine] = {}
     for query, key in scores.terms:
-        later, (start, unknown), own = analysis.after_start(key), analysis.split_at_start(key), analysis.of(query)
-        fixed.append(query * (start[0] - later.constant))
-        parts += [(ONE, own.product(Fact.of(x - start[0] for x in start))), (ONE, own.product(analysis.of(unknown)))]
-        found = {atom: m for atom in later.terms if (m := monomial_of(atom)) is not None and m.i > 0}
+        own, later, (start, unknown) = analysis.of(query), analysis.first.later(key), analysis.first.split(key)
+        local, rest = analysis.split_local(later)
+        fixed += query * (start - later.constant)
+        found = {atom: m for atom in rest.terms if (m := monomial_of(atom)) is not None and m.i > 0}
         for atom, feature in found.items():
-            monomials[feature] = monomials.get(feature, Affine({})) + query * later.terms[atom]
-        tokens = Affine({atom: factor for atom, factor in later.terms.items() if isinstance(atom[0], Token)})
-        others = {a: f for a, f in later.terms.items() if a not in found and a not in tokens.terms}
-        decided = Fact.of(analysis.by_token.values(tokens, analysis.domain.later) or [ZERO])
-        parts += [(-ONE, own.product(fact)) for fact in (decided, analysis.of(Affine(others)))]
-    parts += [(-ONE, _bound_product(scores, query, feature)) for feature, query in monomials.items()]
-    total = Affine.sum(fixed)
-    tokens = Affine({atom: factor for atom, factor in total.terms.items() if isinstance(atom[0], Token)})
-    parts += [(factor, analysis.facts[atom]) for atom, factor in total.terms.items() if atom not in tokens.terms]
-    return is_never_zero([*parts, (ONE, analysis.of(tokens))], total.constant)
+            monomials[feature] = monomials.get(feature, Affine({})) + query * -rest.terms[atom]
+        others = Affine({atom: -factor for atom, factor in rest.terms.items() if atom not in found})
+        decided = Fact.of(-value for value in analysis.by_token.values(local, start=False) or {ZERO})
+        parts += [own.product(fact) for fact in (analysis.of(unknown), analysis.of(others), decided)]
+    parts += [_bound_product(scores, query, feature) for feature, query in monomials.items()]
+    local, rest = analysis.split_local(fixed)
+    parts += [analysis.of(local), *(analysis.of(Affine({atom: factor})) for atom, factor in rest.terms.items())]
+    return is_never_zero(parts, fixed.constant)
 
 
 def _bound_product(scores: Scores, query: Affine, feature: Monomial) -> Fact:
     """What is known of a number of the query times a monomial of a visible key: at most its step times their number."""
-    own = scores.analysis.of(query)
-    fact, slope = own.product(scores.analysis.of_feature(feature)), exact_step(scores.analysis, query)
+    own, slope = scores.analysis.of(query), exact_step(scores.analysis, query)
+    fact = own.product(scores.analysis.of_feature(feature))
     if slope is None or feature != Monomial(feature.factor, i=1, length=feature.length):
         return fact
-    step = slope.scale(feature.factor)
-    high = step.factor
-    if not scores.exceeds(Step(high), replace(step, length=step.length - feature.length), None):
+    high = slope.factor * feature.factor
+    if not scores.exceeds(Step(high), replace(slope, factor=high, length=slope.length - feature.length), None):
         return fact
     return Fact(ZERO, high, fact.step) if own.low >= 0 else Fact(-high, ZERO, fact.step)
 
 
-def is_never_zero(parts: Sequence[tuple[Fraction, Fact]], constant: Fraction) -> bool:
-    """Whether a weighted sum and a constant is never 0.
+def is_never_zero(parts: Sequence[Fact], constant: Fraction) -> bool:
+    """Whether a sum and a constant is never 0.
 
     It is not if, for some g, the parts that are no multiples of g and the constant come to no multiple of g.
     """
-    steps = [abs(w) * f.step.factor if f.step is not None and f.step.is_constant else None for w, f in parts]
-    for grid in {step for step in steps if step}:
-        small = [own for own, step in zip(parts, steps, strict=True) if step is None or (step / grid).denominator > 1]
-        total = sum_facts(small, constant)
+    grids = [fact.step.factor if fact.step is not None and fact.step.is_constant else None for fact in parts]
+    for grid in {grid for grid in grids if grid}:
+        small = [fact for fact, own in zip(parts, grids, strict=True) if own is None or (own / grid).denominator > 1]
+        total = sum_facts([(ONE, fact) for fact in small], constant)
         if total.size < INFINITY and ceil(total.low / grid) > floor(total.high / grid):
             return True
-    total = sum_facts(parts, constant)
+    total = sum_facts([(ONE, fact) for fact in parts], constant)
     return total.low > 0 or total.high < 0
 
 
@@ -475,37 +491,36 @@ def grid(scores: Scores) -> HeadFact | None:
     step = scores.step
     if step is None:
         return None
-    return HeadFact("grid", scores.bound(step) if step.factor else ONE, not any(v.terms for v in scores.values))
+    return HeadFact("grid", scores.bound(step) if step.factor else ONE, _ties_hold_equal_values(scores))
+
+
+def _ties_hold_equal_values(scores: Scores) -> bool:
+    return part(scores) is not None or not any(value.terms for value in scores.values)
 
 
 def _hold_equal_values(scores: Scores, key: Affine, factor: Fraction) -> bool:
-    """Whether keys hold equal values if they tie in a part of their scores: if every value is an affine function of it;
-    or if tokens and positions decide it, and for each of its values they hold equal values or exclude each other.
+    """Whether keys that tie in a part of their scores hold equal values.
 
-    If the scores are this part times a factor, those below that of position 0, which is visible, are not the best.
+    They do if every value is an affine function of the part, or if tokens and positions decide it, and for each of its
+    values they hold equal values or exclude each other. If the scores are this part times a factor, those below that of
+    position 0, which is visible, are not the best.
     """
-    analysis = scores.analysis
     key, values = expand_named(key), [expand_named(value) for value in scores.values if value.terms]
     if all(_is_multiple(value, key) for value in values):
         return True
-    starts = scores.node.mask in (Mask.CAUSAL, Mask.ALL) and not scores.is_after_start and bool(factor)
-    for tables in (analysis.by_token, analysis.by_place):
+    visible = factor and scores.node.mask in (Mask.CAUSAL, Mask.ALL) and not scores.is_later
+    for tables in (scores.analysis.by_token, scores.analysis.by_place):
         if not tables.has_form(key):
             continue
         known = all(map(tables.has_form, values))
         column = [score * (factor or ONE) for score in tables.column(key).fractions()]
-        held = list(zip(*(tables.column(v).fractions() for v in values), strict=True)) if known else None
-        first = [score for row, score in zip(tables.rows, column, strict=True) if analysis.is_first(row)]
-        least = min(first) if starts else None
+        held = list(zip(*(tables.column(v).fractions() for v in values), strict=True)) if known else range(len(column))
+        first = [score for row, score in zip(tables.rows, column, strict=True) if row.position == 0]
         levels: dict[Fraction, dict[object, list[Row]]] = {}
-        for k, (row, score) in enumerate(zip(tables.rows, column, strict=True)):
-            if (least is None or score >= least) and not (
-                scores.is_after_start and row.token not in analysis.domain.later
-            ):
-                levels.setdefault(score, {}).setdefault(held[k] if held else k, []).append(row)
-        if all(
-            (known and len(level) == 1) or _occurs_once(scores, sum(level.values(), [])) for level in levels.values()
-        ):
+        for row, score, own in zip(tables.rows, column, held, strict=True):
+            if not (visible and score < min(first)) and not (scores.is_later and row.position == 0):
+                levels.setdefault(score, {}).setdefault(own, []).append(row)
+        if all((known and len(level) == 1) or _occurs_once(scores, level.values()) for level in levels.values()):
             return True
     return False
 
@@ -517,28 +532,13 @@ def _is_multiple(form: Affine, key: Affine) -> bool:
     return bool(factor) and {other: factor * own for other, own in key.terms.items()} == dict(form.terms)
 
 
-def _occurs_once(scores: Scores, rows: Sequence[Row]) -> bool:
+def _occurs_once(scores: Scores, rows: Iterable[Sequence[Row]]) -> bool:
     """Whether a sequence has at most one of some pairs of position and token."""
-    if len({row.position for row in rows}) == 1 and rows[0].position is not None:
+    found = list(chain.from_iterable(rows))
+    if len({row.position for row in found}) == 1 and found[0].position is not None:
         return True
-    start = 1 if scores.is_after_start or all(row.position for row in rows) else 0
-    return scores.analysis.domain.has_at_most_one({row.token for row in rows}, start)
-
-
-def start_is_best(analysis: Analysis, node: Attention, *, at_start: bool = False) -> bool:
-    """Whether position 0 is among the best keys of all queries; or the only best one of the query at position 0."""
-    terms = Scores.of(analysis, node).terms
-    tables = analysis.at_start if at_start else analysis.by_token
-    visible = node.mask in (Mask.CAUSAL, Mask.ALL, Mask.PAST) and not analysis.is_padded and node.bias is None
-    if not visible or not terms or not all(tables.has_form(query) for query, _ in terms):
-        return False
-    for queries in tables.distinct(query for query, _ in terms):
-        score = Affine.sum(key * own for own, (_, key) in zip(queries, terms, strict=True))
-        (values, rest), most = analysis.split_at_start(score), analysis.high_after_start(score)
-        least = min(values) + analysis.of(rest).low
-        if least < most or (at_start and least == most):
-            return False
-    return True
+    start = int(all(row.position != 0 for row in found))
+    return scores.analysis.domain.has_at_most_one({row.token for row in found}, start)
 
 
 CLOSED_RULES = (lookup, ramp)

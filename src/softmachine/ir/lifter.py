@@ -97,8 +97,9 @@ class _Fingerprints:
         for atom, factor in form.terms.items():
             if atom not in self._point:
                 node, k = atom
-                named = isinstance(node, Named)
-                self._point[atom] = self.of(node.forms[k]) if named else self._random.randrange(_PRIME)
+                self._point[atom] = (
+                    self.of(node.forms[k]) if isinstance(node, Named) else self._random.randrange(_PRIME)
+                )
             total += _residue(factor) * self._point[atom]
         return total % _PRIME
 

@@ -66,6 +66,16 @@ class Corners:
     on_line: NDArray[np.bool_]
     places: Sequence[Fraction]
 
+    @cached_property
+    def pre(self) -> Numbers:
+        """The pre-activations."""
+        return self.points[:, 1:].astype(float) / self.scale
+
+    @cached_property
+    def reach(self) -> Numbers:
+        """The largest absolute value of each pre-activation; where all are in doubt, all corners are alike."""
+        return np.asarray(np.abs(self.pre).max(axis=0, initial=0.0))
+
     def active_between(self) -> NDArray[np.bool_]:
         """Which units are active inside the boxes that extend along the line."""
         first, pre = np.flatnonzero(self.on_line), self.points[:, 1:]
@@ -157,24 +167,23 @@ class PiecewiseForm:
         rows, least = self.table
         constants = [*(form.constant for form in self.forms), *[ZERO] * len(self.guards)]
         sums = [*(f.terms for f in self.forms), *(dict.fromkeys(guard.variables, ONE) for guard in self.guards)]
-        factors = {atom: [terms.get(atom, ZERO) for terms in sums] for atom in self.finite}
-        over = lcm(*(x.denominator for row in factors.values() for x in row))
+        terms = [(atom, column, x) for column, own in enumerate(sums) for atom, x in own.items() if atom in self.finite]
+        over = lcm(*(x.denominator for _, _, x in terms))
         fine = lcm(*(value.denominator for values in self.finite.values() for value in values))
         bounds = (bound for guard in self.guards for bound in (guard.low, guard.high))
         scale = lcm(over * fine, least, *(x.denominator for x in (*constants, *bounds)))
         own = [weight_scale, *[1] * (len(constants) - 1)]
-        start = [int(x * scale) * more for x, more in zip(constants, own, strict=True)]
-        steps = {
-            atom: [int(x * over) * (scale // over // fine) * more for x, more in zip(factors[atom], own, strict=True)]
-            for atom in self.finite
-        }
-        added = {a: [[int(value * fine) * x for x in steps[a]] for value in self.finite[a]] for a in self.finite}
+        start = [x.numerator * (scale // x.denominator) * more for x, more in zip(constants, own, strict=True)]
+        steps = {atom: [0] * len(own) for atom in self.finite}
+        for atom, column, x in terms:
+            steps[atom][column] = x.numerator * (scale // (x.denominator * fine)) * own[column]
+        values = {atom: [x.numerator * (fine // x.denominator) for x in self.finite[atom]] for atom in self.finite}
         size = int(np.abs(rows).max(initial=0)) * (scale // least) * weight_scale + max(map(abs, start))
-        size += sum(max(abs(x) for row in choices for x in row) for choices in added.values())
+        size += sum(max(map(abs, values[atom])) * max(map(abs, steps[atom])) for atom in self.finite)
         large = size * (1 + ceil(sum(map(abs, self.weights))) * weight_scale) >= MAX_INTEGER
         kind: Any = object if large else np.int64
         first = rows.astype(kind) * (scale // least) * np.array(own, dtype=kind) + np.array(start, dtype=kind)
-        return scale, first, {atom: np.array(choices, dtype=kind) for atom, choices in added.items()}
+        return scale, first, {a: np.outer(np.array(values[a], kind), np.array(steps[a], kind)) for a in self.finite}
 
     def fact(self) -> Fact | None:
         """What is known of the form, without ``other``; None if there are too many boxes, or none."""
@@ -208,7 +217,7 @@ class PiecewiseForm:
         large = int(np.abs(points).max(initial=0)) * (1 + sum(map(abs, self.weights))) * weight_scale >= MAX_INTEGER
         points = points.astype(object) if large else points
         weights = np.array([int(weight * weight_scale) for weight in self.weights], dtype=points.dtype)
-        return points[:, 0] * weight_scale + np.maximum(points[:, 1:], 0) @ weights
+        return np.asarray(points[:, 0] * weight_scale + np.maximum(points[:, 1:], 0) @ weights)
 
     def slopes_of_boxes(self, corners: Corners) -> list[Fraction]:
         """How the form grows along the line, in each box that extends along it."""
@@ -241,10 +250,10 @@ class PiecewiseForm:
             return math.inf
         weights = np.array(list(map(float, self.weights)))
         doubts = np.abs(factors[1:]) @ sizes * ROUND_UP
-        pre = self.corners.points[:, 1:].astype(float) / self.corners.scale
-        uncertain = np.abs(pre) * tolerance <= doubts * ROUND_UP
-        active, first = pre > 0, np.flatnonzero(self.corners.on_line)
-        if len(first):  # inside a box, a unit is uncertain only if it is so at one of its ends
+        pre, first = self.corners.pre, np.flatnonzero(self.corners.on_line)
+        pre = pre[:1] if (self.corners.reach * tolerance <= doubts * ROUND_UP).all() else pre
+        active, uncertain = pre > 0, np.abs(pre) * tolerance <= doubts * ROUND_UP
+        if len(first) and len(pre) > 1:  # inside a box, a unit is uncertain only if it is so at one of its ends
             active = np.vstack([active, self.corners.active_between()])
             uncertain = np.vstack([uncertain, uncertain[first] | uncertain[first + 1]])
         others = np.array([float(self.other.terms.get(atom, 0)) for atom in variables])

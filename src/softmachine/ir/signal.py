@@ -60,6 +60,11 @@ class Affine:
     terms: Mapping[Atom, Fraction]
     constant: Fraction = Fraction(0)
 
+    @cached_property
+    def key(self) -> tuple[frozenset[tuple[Atom, Fraction]], Fraction]:
+        """The terms and the constant as a key of dictionaries."""
+        return frozenset(self.terms.items()), self.constant
+
     @property
     def value_range(self) -> ValueRange:
         """The range of the value, by interval arithmetic."""
