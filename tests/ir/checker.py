@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf, prod
 
@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.ir import Program
-from softmachine.ir.analysis import Analysis, HeadFact
+from softmachine.ir.analysis import Analysis
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import Fact, Step
+from softmachine.ir.head_rules import HeadFact
 from softmachine.ir.primitives import Attention, Position, ScoreDecay
 from softmachine.ir.signal import Affine, Atom, Node, format_form
 from softmachine.transformer.features import Feature
@@ -23,8 +24,8 @@ from tests.ir.exact import Attended, Batch, Integers, Rationals, add
 Tokens = tuple[str, ...]
 
 
-RowFact = Callable[[int, str], Fact | None]
-"""What is claimed of a number at a position with a token."""
+RowFact = Callable[[int], Fraction | None]
+"""The value that is claimed of a number at a position, if one is."""
 
 
 @dataclass
@@ -76,33 +77,12 @@ class Checker:
 
 
 def row_facts(analysis: Analysis) -> dict[Atom, list[RowFact]]:
-    """What is claimed of numbers at single positions: functions of the position, means over known keys, bounds."""
+    """What is claimed of numbers at single positions: functions of the position, and values at position 0."""
     found: dict[Atom, list[RowFact]] = {}
     for atom, function in analysis.functions.items():
-        found.setdefault(atom, []).append(lambda i, _, at=function.at: Fact.of([at(i)]))  # type: ignore[misc]
-    for atom, values in analysis.placed_values.items():
-        found.setdefault(atom, []).append(lambda i, _, values=values: Fact.of(values[i]))  # type: ignore[misc]
-    for tables, bounds in (
-        (analysis.by_token, analysis.bounds_by_token),
-        (analysis.by_place, analysis.bounds_by_place),
-    ):
-        places = {(row.position, row.token): k for k, row in enumerate(tables.rows)}
-        for node, columns in bounds.items():
-            for k, column in enumerate(columns):
-                if column is not None:
-                    low, high = (bound.fractions() for bound in column)
-
-                    def between(
-                        i: int,
-                        token: str,
-                        low: list[Fraction] = low,
-                        high: list[Fraction] = high,
-                        places: dict[tuple[int | None, str], int] = places,
-                    ) -> Fact | None:
-                        place = places.get((i, token), places.get((None, token)))
-                        return None if place is None else Fact(low[place], high[place])
-
-                    found.setdefault((node, k), []).append(between)
+        found.setdefault(atom, []).append(function.at)
+    for atom, value in analysis.first.values.items():
+        found.setdefault(atom, []).append({0: value}.get)
     return found
 
 
@@ -190,12 +170,9 @@ class _Comparison:
         """Compare what is claimed of a number at single positions."""
         if self.assumptions:
             return
-        wrong = np.zeros(self.shape, dtype=bool)
-        for (row, i), number in zip(np.ndindex(self.shape), column.fractions(), strict=True):
-            fact = claim(i, self.sequences[row][i])
-            if fact is not None:
-                wrong[row, i] = not fact.low <= number <= fact.high or number not in (fact.values or (number,))
-        self.report(f"a row of {name}", wrong)
+        expected = [claim(i) for i in range(self.shape[1])] * self.shape[0]
+        wrong = [value not in (None, number) for value, number in zip(expected, column.fractions(), strict=True)]
+        self.report(f"{name} at a position", np.array(wrong, dtype=bool))
 
     def compare_reciprocal(self, batch: Batch, atom: Atom, form: Affine) -> None:
         """Compare a component with a form over 1/(i+1), or over a number of which it is known that it is 1/c."""
@@ -234,9 +211,10 @@ class _Comparison:
             steps = self.steps(fact.step)
             wrong = [not is_multiple(number, step) for number, step in zip(numbers, steps, strict=True)]
             self.report(f"{name} is a multiple of {describe(fact.step)}", np.array(wrong, dtype=bool))
-            if fact.is_step:
-                wrong = [number != step or step <= 0 for number, step in zip(numbers, steps, strict=True)]
-                self.report(f"{name} is {describe(fact.step)}", np.array(wrong, dtype=bool))
+        if fact.exact is not None:
+            steps = self.steps(fact.exact)
+            wrong = [number != step or step <= 0 for number, step in zip(numbers, steps, strict=True)]
+            self.report(f"{name} is {describe(fact.exact)}", np.array(wrong, dtype=bool))
         if fact.difference is not None:
             references = self.checker.references
             wrong = [
@@ -253,8 +231,11 @@ class _Comparison:
         """Compare what is derived of a head, or what is assumed of it."""
         assumed = set(fact.assumptions)
         claims: dict[str, Callable[[], NDArray[np.bool_]]] = {}
+        once = np.ones(1, dtype=object)
+        if fact.derived is not None:
+            claims["derived gap"] = lambda: self.has_low_scores(replace(fact, gap=fact.derived), attended, once)
         if fact.gap is not None:
-            claims["gap"] = lambda: self.has_low_scores(fact, attended, np.ones(1, dtype=object))
+            claims["gap"] = lambda: self.has_low_scores(fact, attended, once)
             if fact.decay is not ScoreDecay.FLAT:
                 claims["decay"] = lambda: self.decays_slower(fact, attended)
         if fact.single_key:

@@ -14,9 +14,10 @@ import pytest
 from softmachine.certify.certificate import analyse
 from softmachine.compiler import compile_program
 from softmachine.ir import Program, Signal, attend, constant, evaluate, lift, loop, named, position, relu, stack, token
-from softmachine.ir.analysis import Analysis, HeadFact
+from softmachine.ir.analysis import Analysis
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import NO_STEP, Fact, Step
+from softmachine.ir.head_rules import HeadFact
 from softmachine.ir.primitives import Attention, ScoreDecay, Unit
 from softmachine.ir.ranges import real
 from softmachine.ir.signal import Atom
@@ -111,7 +112,7 @@ def test_true_facts_are_confirmed(fact: Fact) -> None:
         Fact(Fraction(0), Fraction(3), None, Step(ONE / 3)),
         Fact(Fraction(0), Fraction(3), None, NO_STEP),
         Fact(Fraction(0), Fraction(3), values=(Fraction(0), Fraction(3))),
-        Fact(Fraction(0), Fraction(3), Step(ONE, next=1), is_step=True),
+        Fact(Fraction(0), Fraction(3), exact=Step(ONE, next=1)),
     ],
 )
 def test_false_facts_are_found(fact: Fact) -> None:
