@@ -242,7 +242,9 @@ class FunctionTables:
         return total, over
 
     def best_keys(self, node: Attention) -> list[NDArray[np.intp]] | None:
-        """The visible keys with the best score at each position, if the positions decide the scores."""
+        """The visible keys with the best score at each position, if the positions decide the scores of a hard head."""
+        if not node.weighting.is_hard:
+            return None
         if node not in self._best_keys:
             found = self.scores(node, [pair for pair in zip(node.query, node.key, strict=True) if pair[1].terms])
             rows = [] if found is None else visible_scores(node.mask, found[0])
