@@ -24,7 +24,7 @@ from softmachine.ir.signal import Atom
 from softmachine.languages import zoo
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask, softmax_weighting
-from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Bit, Feature, I, N
+from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Bit, Feature, I, N, Residue
 from tests.cases import Case
 from tests.certified.cases import cases
 from tests.ir.checker import Checker, find_false_facts
@@ -308,3 +308,15 @@ def test_softmax_does_not_retrieve_one_of_the_values(key: Signal) -> None:
     assert fact.values is None
     assert fact.step is None
     assert all(fact.values is None for (node, _), fact in analysis.facts.items() if isinstance(node, Unit))
+
+
+def test_position_0_is_no_key_where_it_is_apart() -> None:
+    """The keys at positions 1 and 2 tie, and their bits differ; position 0 would win but for its token."""
+    domain = Domain(frozenset({"<s>"}), frozenset("ab"))
+    bit = token("bit", {"<s>": (0,), "b": (1,), "a": (0,)})
+    index = stack(position(I), position(I * I))
+    own = attend("own", query=stack(position(I) * 2, constant(-1)), key=index, value=bit)
+    first = token("first", {"<s>": (100,), "a": (0,)})
+    key = position(Residue(50, 0)) * 10 + position(Bit(0)) - own - first
+    head = attend("head", query=constant(1), key=key, value=own)
+    assert_no_false_fact(Program("facts", ("<s>", "a", "b"), ("y",), head), 6, domain)

@@ -375,7 +375,8 @@ def positions_and_bit(scores: Scores) -> HeadFact | None:
     values, over = table
     queries = [column.fractions() for query, _ in scores.terms if (column := tables.by_position(query)) is not None]
     least: Fraction | None = None
-    for i, (_, seen) in enumerate(visible_scores(node.mask, values)):
+    for i, (visible, row) in enumerate(visible_scores(node.mask, values)):
+        seen = row[visible > 0] if scores.is_later else row
         if not len(seen):
             continue
         slopes = (query[i] * key.terms.get(bit, ZERO) for query, (_, key) in zip(queries, scores.terms, strict=True))
