@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from softmachine.certify.certificate import analyse
+from softmachine.certify.certificate import analyse, certify
 from softmachine.compiler import compile_program
 from softmachine.ir import Program, Signal, attend, constant, evaluate, lift, loop, named, position, relu, stack, token
 from softmachine.ir.analysis import Analysis
@@ -24,7 +24,7 @@ from softmachine.ir.signal import Atom
 from softmachine.languages import zoo
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask, softmax_weighting
-from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Bit, Feature, I, N, Residue
+from softmachine.transformer.features import I_PLUS_ONE, N_PLUS_ONE, RECIPROCAL, Bit, Feature, I, N, Residue
 from tests.cases import Case
 from tests.certified.cases import cases
 from tests.ir.checker import Checker, find_false_facts
@@ -284,6 +284,23 @@ def test_padding_does_not_fix_n(feature: Feature) -> None:
     for n in range(6):
         checker.check([tuple("abcabc"), tuple("bbbccc")], n)
     assert checker.false == []
+
+
+def test_the_margin_of_a_padded_program_is_that_of_all_positions() -> None:
+    """The logits differ by 0 or at least 1/6, whatever n is."""
+    tied = attend("tied", query=constant(1), key=numbers("key", 0, 1, 1), value=numbers("bit", 0, 0, 1), mask=Mask.ALL)
+    certificate = certify(program_of(stack(tied, constant(0)), positions=6), 1)
+    (row,) = certificate.rows
+    assert certificate.margin + 2 * row.error_out <= 1 / 6
+
+
+def test_a_gap_that_grows_is_that_of_the_first_position() -> None:
+    """With 48 positions, the scores at position i differ by 0 or i+1."""
+    bit = numbers("bit", 0, 1, 1)
+    head = attend("head", query=position(I_PLUS_ONE), key=bit, value=bit, mask=Mask.ALL)
+    analysis = analysis_of(program_of(head, positions=48), EVERY, 5)
+    assert [fact.gap for fact in analysis.heads.values()] == [ONE]
+    assert find_false_facts(analysis, (), 10) == []
 
 
 def test_the_number_of_ties_differs_from_iteration_to_iteration() -> None:

@@ -342,6 +342,8 @@ def _find_margin(analysis: Analysis, declared: Fraction | None) -> tuple[Fractio
     step = join_steps(fact.step for fact in differences)
     if step is None or not step.factor:
         derived = None if step is None else declared or Fraction(1)
+    elif analysis.is_padded:
+        derived = step.minimum(analysis.positions)
     else:
         derived = min_gap(step.lower_bound(), analysis.length)
     if declared is None and derived is None:

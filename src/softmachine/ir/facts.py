@@ -91,6 +91,10 @@ class Step:
         fewer = other.next <= self.next and other.length <= self.length and other.rest <= self.rest
         return fewer and other.counts <= self.counts and (other.factor / self.factor).denominator == 1
 
+    def minimum(self, positions: int) -> Fraction:
+        """A lower bound at all of some number of positions, if it does not depend on n."""
+        return self.factor / Fraction(positions) ** (max(self.next, 0) + len(self.counts))
+
     def lower_bound(self) -> Fraction | Monomial:
         """The step with every count replaced by its largest value: n+1, the number of all positions."""
         length = -self.length - len(self.counts)

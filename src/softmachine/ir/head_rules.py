@@ -228,7 +228,7 @@ class Scores:
     def replace_counts(self, step: Step) -> Step:
         """A lower bound of a step, with counts replaced by the number of visible keys; a constant if it is fixed."""
         if (positions := self.analysis.program.position_count) is not None:
-            return Step(step.factor / positions ** (step.next + len(step.counts)))
+            return Step(step.minimum(positions))
         causal = sum(isinstance(head, Attention) and head.mask.is_causal for head in step.counts)
         others = len(step.counts) - causal
         return replace(step, next=step.next + causal, length=step.length + others, counts=frozenset())
