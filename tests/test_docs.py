@@ -27,6 +27,7 @@ ROOT = Path(__file__).parent.parent
 ZOO = Path(softmachine.__file__).parent / "languages" / "zoo"
 EXAMPLE = ROOT / "examples" / "own-theorem"
 OWN = ROOT / "docs" / "own-theorem.md"
+CHOOSING = ROOT / "docs" / "own-theorem-2.md"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("src/**/*.md")]
 
 NOT_RUN = {
@@ -34,6 +35,7 @@ NOT_RUN = {
     "pytest ": "runs this test",
     "dask ": "starts servers that do not terminate; tests/sweeps/test_cluster.py does it",
     "softmachine run busy-beaver-5 --engine dense": "takes a day, as stated on the page",
+    "softmachine run ends-in-ab": "needs the written package; tests/cli/test_new.py installs one",
     'softmachine run "at least 3"': "needs the format that the page describes; tests/outside has one",
     'softmachine check "Q_a since Q_b" --up-to 26': "needs a cluster; tests/sweeps/test_cluster.py has one",
     "softmachine learn division-counter": "trains for minutes; tests/learn trains tiny models",
@@ -116,17 +118,20 @@ def needs(item: Item, package: str) -> bool:
 
 def run_with_example(item: Item, folder: Path) -> tuple[int, str]:
     """Run a command in a shell, with the example package installed; return status and output."""
-    entry = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    entries = dict(project["entry-points"]["softmachine.theorems"])
     broken = "own_theorem.majorty:MAJORITY"
-    module = broken if broken in (item.output or "") else entry["softmachine.theorems"]["majority"]
-    place = installed(folder / "site", "own_theorem", "softmachine.theorems", f"majority = {module}")
+    if broken in (item.output or ""):
+        entries["majority"] = broken
+    lines = "\n".join(f"{name} = {module}" for name, module in entries.items())
+    place = installed(folder / "site", "own_theorem", "softmachine.theorems", lines)
     done = in_a_shell(item.text, folder, [place, EXAMPLE / "src"], **commands.ENVIRONMENT)
     return done.returncode, done.stdout + done.stderr
 
 
 def run_command(item: Item, folder: Path) -> tuple[int, str]:
     """Run a command, in this process if possible; return status and output."""
-    if " | " in item.text or re.search(r"\bmajority\b(?!-)", item.text):
+    if " | " in item.text or re.search(r"\b(majority|same-ends)\b(?!-)", item.text):
         status, printed = run_with_example(item, folder)
         return status, "\n".join(commands.normalise(printed, folder))
     program, *words = shlex.split(item.text)
@@ -174,17 +179,26 @@ def give_files(text: str, shown: str, folder: Path) -> None:
             shutil.copy(known, folder)
 
 
-@pytest.mark.parametrize("part", ["signals", "theorem", "entry"])
-def test_the_example_is_the_package_that_the_page_builds(part: str) -> None:
-    page = OWN.read_text(encoding="utf-8")
-    if part == "entry":
-        (entry,) = re.findall(r"^```toml\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
-        assert entry in (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8")
-        return
-    module = (EXAMPLE / "src" / "own_theorem" / "majority.py").read_text(encoding="utf-8")
-    begins = {"signals": "    # Step 1.", "theorem": "MAJORITY = "}[part]
-    built = next(item.text for item in pages.items(page) if item.kind == "python" and begins in item.text)
-    assert built[built.index(begins) :] in module
+@pytest.mark.parametrize("page", [OWN, CHOOSING], ids=lambda page: page.stem)
+def test_the_example_has_the_entry_points_that_the_page_shows(page: Path) -> None:
+    (entry,) = re.findall(r"^```toml\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert entry in (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("page", "file", "begins"),
+    [
+        (OWN, "majority.py", "    # Step 1."),
+        (OWN, "majority.py", "MAJORITY = "),
+        (CHOOSING, "same_ends.py", "    # Step 1."),
+        (CHOOSING, "same_ends.py", "SAME_ENDS = "),
+    ],
+)
+def test_the_example_is_the_package_that_the_page_builds(page: Path, file: str, begins: str) -> None:
+    found = pages.items(page.read_text(encoding="utf-8"))
+    built = next(item.text for item in found if item.kind == "python" and begins in item.text)
+    module = (EXAMPLE / "src" / "own_theorem" / file).read_text(encoding="utf-8")
+    assert built[built.index(begins) :].removesuffix("\n\ncertify()\n") in module
 
 
 def test_every_exception_is_needed() -> None:

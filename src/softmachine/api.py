@@ -28,7 +28,7 @@ from softmachine.theorems.theorem import MAX_AUTOMATIC_CONTEXT
 from softmachine.transformer.weights import Transformer
 
 if TYPE_CHECKING:
-    from softmachine.certify import Certificate, WeightCertificate
+    from softmachine.certify import Certificate, ExhaustiveCertificate
     from softmachine.engines.check import Report
     from softmachine.engines.numerics import Arithmetic
     from softmachine.engines.result import Run
@@ -155,7 +155,7 @@ def compile_for(
 @overload
 def soften(
     model: Transformer, *, length: int, sharpness: int | None = ..., yes: bool = ...
-) -> tuple[Transformer, WeightCertificate]: ...
+) -> tuple[Transformer, Certificate | ExhaustiveCertificate]: ...
 @overload
 def soften(
     model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
@@ -163,7 +163,7 @@ def soften(
 @validate_arguments
 def soften(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
-) -> tuple[Model, Certificate] | tuple[Transformer, WeightCertificate]:
+) -> tuple[Model, Certificate] | tuple[Transformer, Certificate | ExhaustiveCertificate]:
     """Replaces hard attention by softmax, with a proof that the outputs agree on every input up to a length.
 
     Args:
@@ -177,14 +177,14 @@ def soften(
         The model with softmax attention, and its certificate.
 
     Raises:
-        ConstructionError: If no temperature, or not the requested one, can be certified, or if the weights of a model
-            are not those that its theorem compiles; the message gives the reason.
+        ConstructionError: If no temperature, or not the requested one, can be certified; the message gives the reason.
     """
-    from softmachine.certify import certify_model, soften_weights
+    from softmachine.certify import certify_model, certify_or_run
 
     with allow_expensive(yes):
         if isinstance(model, Transformer):
-            return soften_weights(model, length, sharpness)
+            found = certify_or_run(model, length, sharpness)
+            return found.soft_transformer, found
         hard = model if isinstance(model, Model) else compile(model, attention="hard", length=length)
         proof = certify_model(hard, length, sharpness)
     return replace(hard, weights=proof.soft_transformer, certificate=proof), proof
@@ -193,7 +193,7 @@ def soften(
 @overload
 def certificate(
     model: Transformer, *, length: int, sharpness: int | None = ..., yes: bool = ...
-) -> WeightCertificate: ...
+) -> Certificate | ExhaustiveCertificate: ...
 @overload
 def certificate(
     model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
@@ -201,13 +201,13 @@ def certificate(
 @validate_arguments
 def certificate(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
-) -> Certificate | WeightCertificate:
+) -> Certificate | ExhaustiveCertificate:
     """Returns the certificate of :func:`soften` without building the model; the certificate may fail to hold."""
-    from softmachine.certify import certify_model, certify_weights
+    from softmachine.certify import certify_model, certify_or_run
 
     with allow_expensive(yes):
         if isinstance(model, Transformer):
-            return certify_weights(model, length, sharpness)
+            return certify_or_run(model, length, sharpness)
         return certify_model(compile(model, attention="hard", length=length), length, sharpness)
 
 

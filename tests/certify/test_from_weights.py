@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.certify import certify_weights, soften_weights
-from softmachine.certify.denominators import GapAnalysis, find_step_after_errors, has_constant_scores
+from softmachine.certify import Certificate, ExhaustiveCertificate, certify_or_run
 from softmachine.certify.exhaustive import iterate_sequences, observe_all_inputs, prompts_by_length
-from softmachine.certify.from_weights import max_initial_activation
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.support.errors import ConstructionError, SourceError, UsageError
@@ -28,9 +26,18 @@ from softmachine.transformer.attention import (
     Weighting,
     softmax_weighting,
 )
-from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
+from softmachine.transformer.weights import (
+    AffineMap,
+    Block,
+    FeedForward,
+    Head,
+    Layer,
+    Matrix,
+    Transformer,
+    compute_digest,
+)
 from tests.inspection.reference import expected
-from tests.sources.transformers import CAUSAL, RandomTransformer
+from tests.sources.transformers import RandomTransformer
 
 UNIQUE = (LEFTMOST_HARD, RIGHTMOST_HARD)
 N = 2
@@ -99,11 +106,12 @@ def test_softened_weights_decide_as_hard_ones_on_every_input(block: int) -> None
     for seed in range(6 * block, 6 * (block + 1)):
         hard = RandomTransformer(seed).transformer()
         try:
-            soft, certificate = soften_weights(hard, N)
+            certificate = certify_or_run(hard, N)
         except ConstructionError as error:
-            assert "neither uniform nor tieless" in str(error) or "is a step" in str(error)  # noqa: PT017
+            assert "no temperature is certified" in str(error)  # noqa: PT017
             continue
         softened += 1
+        soft = certificate.soft_transformer
         assert certificate.holds
         assert all(head.weighting.kind is AttentionKind.SOFTMAX for head in soft.heads)
         for n in range(N + 1):
@@ -130,136 +138,105 @@ def test_gaps_are_those_of_the_definition() -> None:
         assert {head.name: seen.gap for head, seen in observed.heads.items() if seen.gap} == gaps
 
 
-def test_denominators_bound_the_gaps_that_inputs_show() -> None:
-    bounded = 0
-    for seed in range(60):
-        hard = relu_only(seed, UNIQUE)
-        observed = observe_all_inputs(hard, iterate_sequences(hard), N)
-        for n in range(N + 1):
-            bounds = GapAnalysis(hard, n)
-            for head, seen in observed.heads.items():
-                known = bounds.heads.get(head)
-                if n == N and seen.gap is not None and known is not None:
-                    assert 0 < known <= seen.gap
-                    bounded += 1
-            assert observed.margin is None or n < N or bounds.margin <= observed.margin
-    assert bounded > 20
+def certify_derived(weights: Transformer, length: int, sharpness: int | None = None) -> Certificate:
+    found = certify_or_run(weights, length, sharpness)
+    assert isinstance(found, Certificate)
+    assert not found.assumptions
+    return found
 
 
 @pytest.mark.parametrize("block", range(3))
-def test_what_denominators_certify_is_so_on_longer_inputs(block: int) -> None:
-    chooser, length = random.Random(block), 7
-    for seed in range(5 * block, 5 * (block + 1)):
+def test_what_is_derived_is_so_on_longer_inputs(block: int) -> None:
+    chooser, length, derived = random.Random(block), 7, 0
+    for seed in range(20 * block, 20 * (block + 1)):
         hard = relu_only(seed, UNIQUE)
-        soft, certificate = soften_weights(hard, length)
-        assert certificate.inputs is None
+        try:
+            soft = certify_derived(hard, length).soft_transformer
+        except ConstructionError:
+            continue
+        derived += 1
         for n in (4, length):
             for _ in range(4):
                 assert decides_alike(soft, hard, chooser.choices(hard.vocabulary, k=n + 1)), seed
+    assert derived
 
 
 @pytest.mark.parametrize("weighting", UNIQUE)
 def test_a_transformer_that_was_built_by_hand(weighting: Weighting) -> None:
     hard = picking(weighting)
-    few, many = sm.certificate(hard, length=4), sm.certificate(hard, length=60)
-    assert (few.inputs, few.gap, few.margin) == (363, Fraction(1, 10), Fraction(1, 3))
-    assert few.largest_activation == 1
-    assert (many.inputs, many.gap, many.holds) == (None, Fraction(1, 122), True)
-    assert many.sharpness >= many.sharpness_bound.sharpness > few.sharpness
+    proof = certify_derived(hard, 60)
+    assert (proof.rows[0].rule, proof.margin) == ("grid and 1/(j+1)", pytest.approx(0.02, abs=0.01))
+    assert proof.theorem.sharpness > proof.sharpness
     soft, _ = sm.soften(hard, length=60)
     word = random.Random(2).choices("abccc", k=61)
     assert decides_alike(soft, hard, word)
-    assert soft.features == hard.features or soft.coordinates[:-1] == hard.coordinates
+    assert proof.hard_digest == compute_digest(hard)
 
 
 def test_a_temperature_that_is_too_high_is_not_certified() -> None:
     hard = picking(RIGHTMOST_HARD)
-    least = certify_weights(hard, 4).sharpness
-    warm = certify_weights(hard, 4, least - 1)
+    least = certify_derived(hard, 60).sharpness
     assert least > 1
-    assert not warm.holds
-    assert "softmax decides otherwise" in str(warm)
-    assert not certify_weights(hard, 60, 3).holds
-    with pytest.raises(ConstructionError, match="Theorem 26 asks for"):
-        soften_weights(hard, 60, 3)
-
-
-def test_theorem_26_stands_beside_and_asks_for_more() -> None:
-    for length in (1, 2, 3, 4):
-        found = certify_weights(picking(LEFTMOST_HARD, layers=2), length)
-        assert found.sharpness_bound.sharpness > found.sharpness
-        assert f"Theorem 26 asks for scale {found.sharpness_bound.sharpness:.1f}" in str(found)
+    assert not certify_derived(hard, 60, least - 1).holds
+    with pytest.raises(ConstructionError, match="the margin of the logits is"):
+        sm.soften(hard, length=60, sharpness=least - 1)
 
 
 @pytest.mark.parametrize("length", range(1, 8))
-def test_the_temperature_falls_as_theorem_26_says(length: int) -> None:
-    """1/τ is O(1/γ · log(n x_max / γ)): here γ is 1/(2(n+1)), and the sharpness grows like the logarithm."""
+def test_the_temperature_falls_as_theorem_26_requires(length: int) -> None:
+    """1/τ is O(1/γ · log(n x_max / γ)): the gap γ is a power of n, and the sharpness grows like the logarithm."""
     hard = picking(RIGHTMOST_HARD)
-    long = certify_weights(hard, 50 * length)
-    assert long.gap == Fraction(1, 2 * (50 * length + 1))
-    shorter = certify_weights(hard, 50).sharpness_bound.sharpness
-    assert long.sharpness_bound.sharpness <= shorter + 6 * (length - 1) ** 0.5
+    long = certify_derived(hard, 50 * length)
+    shorter = certify_derived(hard, 50).theorem.sharpness
+    assert long.theorem.sharpness <= shorter + 12 * (length - 1) ** 0.5
 
 
-def test_ties_of_scores_with_errors_are_refused_by_name() -> None:
-    hard = picking(AVERAGE_HARD, layers=2)
-    assert certify_weights(picking(AVERAGE_HARD), 3).heads[0].kind == "ties, no errors"
-    with pytest.raises(ConstructionError, match="head 'pick 1' is neither uniform nor tieless"):
-        certify_weights(hard, 3)
-    with pytest.raises(ConstructionError, match="head 'pick 1' is average-hard, and scores that it reads with errors"):
-        certify_weights(hard, 50)
+def test_where_nothing_is_derived_all_inputs_are_run_if_they_are_few() -> None:
+    hard = with_step(picking(AVERAGE_HARD))
+    found = certify_or_run(hard, 3)
+    assert isinstance(found, ExhaustiveCertificate)
+    assert (found.inputs, found.gap, found.holds) == (120, 1, True)
+    assert found.heads[0].kind == "ties"
+    assert not certify_or_run(hard, 3, 1).holds or found.sharpness == 1
+    for n in range(4):
+        assert all(decides_alike(found.soft_transformer, hard, tokens) for tokens in product("abc", repeat=n + 1))
+    with pytest.raises(ConstructionError, match="'jump'"):
+        certify_or_run(hard, 30)
 
 
-def test_what_has_a_temperature_or_a_step_is_refused_by_name() -> None:
-    with pytest.raises(ConstructionError, match="head 'pick 0' is softmax, scale 3: it has a temperature already"):
-        certify_weights(picking(softmax_weighting(3)), 3)
+def with_step(hard: Transformer) -> Transformer:
+    """A step after a head that takes means: its pre-activation can be as near to 0 as any number."""
     forward = FeedForward(
-        AffineMap(Matrix.of([{0: Fraction(1)}], 2), (Fraction(-1),)),
+        AffineMap(Matrix.of([{0: Fraction(1)}], 2), (Fraction(-3, 5),)),
         ("step",),
         AffineMap(Matrix.of([{}, {0: Fraction(3)}], 1), (Fraction(0),) * 2),
         ("jump",),
     )
-    hard = picking(RIGHTMOST_HARD)
-    jumping = replace(hard, blocks=(Block((Layer(hard.heads, forward),)),))
-    assert find_step_after_errors(jumping, 3) == "jump"
-    with pytest.raises(ConstructionError, match="'jump' is a step"):
-        certify_weights(jumping, 3)
-    with pytest.raises(ConstructionError, match="more than 2,000 inputs of up to 31 positions, and unit 'jump'"):
-        certify_weights(jumping, 30)
+    return replace(hard, blocks=(Block((Layer(hard.heads, forward),)),))
+
+
+def test_what_has_a_temperature_is_refused_by_name() -> None:
+    with pytest.raises(ConstructionError, match="head 'pick 0' is softmax, scale 3: it has a temperature already"):
+        certify_or_run(picking(softmax_weighting(3)), 3)
     with pytest.raises(UsageError, match="length -1"):
-        certify_weights(hard, -1)
-
-
-def test_the_largest_entry_is_that_of_some_input() -> None:
-    for seed in range(20):
-        transformer = RandomTransformer(seed, masks=CAUSAL).transformer()
-        sequences = product(transformer.vocabulary, repeat=N + 1)
-        entries = [abs(x) for tokens in sequences for row in expected(transformer, tokens, N).streams[0] for x in row]
-        assert max_initial_activation(transformer, N) == max(1, *entries)
-
-
-def test_a_head_is_flat_if_all_keys_are_alike() -> None:
-    (head,) = picking(AVERAGE_HARD).heads
-    nothing = AffineMap(Matrix(((),), 2), (Fraction(0),))
-    assert not has_constant_scores(head)
-    assert has_constant_scores(replace(head, query=nothing))
-    assert has_constant_scores(replace(head, key=AffineMap(Matrix(((),), 2), (Fraction(5),))))
+        certify_or_run(picking(RIGHTMOST_HARD), -1)
 
 
 @pytest.mark.parametrize("source", ["prev Q_a", "increment"])
-def test_models_with_a_source_are_run_on_what_their_codec_says(source: str) -> None:
+def test_models_without_their_declarations_are_certified_for_the_domain_of_their_codec(source: str) -> None:
     model = sm.compile(source)
     assert isinstance(model, Model)
-    certificate = certify_weights(model.weights, 4, inputs=prompts_by_length(model))
+    domain = model.codec.domain(model.weights.vocabulary)
+    certificate = certify_or_run(model.weights, 20, domain=domain, inputs=prompts_by_length(model))
+    assert isinstance(certificate, Certificate)
     assert certificate.holds
-    assert certificate.inputs is not None
-    assert {row.kind for row in certificate.heads} <= {"uniform", "tieless", "ties, no errors"}
+    assert (certificate.domain, certificate.assumptions) == (domain, [])
 
 
 def test_padding_is_refused() -> None:
     model = sm.compile("full-adder")
     with pytest.raises(ConstructionError, match="pads its inputs"):
-        certify_weights(model.weights, 3, inputs=prompts_by_length(model))
+        list(prompts_by_length(model)(3))
 
 
 def test_weights_without_a_source_are_saved(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from softmachine.certify import Certificate, certify
 from softmachine.certify.certificate import replace_by_softmax
-from softmachine.certify.softmax_error import TIE_BOUND, bound_tie_error, choose_tie_sharpness, compute_budget
+from softmachine.certify.softmax_error import TIE_BOUND, bound_tie_error, choose_tie_sharpness
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, Signal, attend, constant, loop, stack, token
@@ -178,7 +178,7 @@ def test_scores_in_doubt_do_make_ties_uneven() -> None:
     selectors, length = Selectors(Mask.ALL), 12
     number = selectors.double_histogram()
     program, certificate = of_selectors(number, selectors, length)
-    assert not compute_budget(program, length, certificate.sharpness - 1).holds
+    assert not certify(program, length, certificate.sharpness - 1).holds
     warm = DenseEngine(compile_program(replace_by_softmax(program, 2)))
     inputs = list(words(2, length))
     said = warm.predict([[SINK, *word] for word in inputs], length)

@@ -18,7 +18,8 @@ def test_a_folder_of_weights_without_a_source_is_certified(tmp_path: Path, cli: 
     sm.save(picking(LEFTMOST_HARD), tmp_path / "bare")
     said = cli("certify", str(tmp_path / "bare"), "--length", "3")
     assert said.status == 0
-    assert "leftmost-hard" in said.out
+    assert "grid and 1/(j+1)" in said.out
+    assert "about every sequence over a, b, c" in said.out
     assert "Theorem 26 asks for" in said.out
     warm = cli("certify", str(tmp_path / "bare"), "--length", "30", "--sharpness", "2", "--json")
     assert warm.status == 1
@@ -35,8 +36,8 @@ def test_what_only_signals_have_is_refused(tmp_path: Path, cli: Cli) -> None:
 def test_a_source_is_certified_from_its_weights(cli: Cli) -> None:
     said = cli("certify", "Q_a since Q_b", "--length", "4", "--from-weights", "--theorem", "temporal-unique-hard")
     assert said.status == 0
-    assert "31 inputs, all run" in said.out
-    assert "rightmost-hard  1/10" in said.out
+    assert "grid and 1/(j+1)" in said.out
+    assert "about every sequence: first <s>; later a, b" in said.out
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 import softmachine as sm
 from softmachine.certify import certify
 from softmachine.certify.certificate import replace_by_softmax
-from softmachine.certify.softmax_error import compute_budget
+from softmachine.certify import certify
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_inputs
@@ -425,7 +425,7 @@ def test_thousand_random_machines(hundred: int, summarises: bool) -> None:
         expected = tuple(codec.expected(word, 16))
         denoised = signals(codec, denoised=True)
         sharpness = math.ceil(math.log(32 * codec.context))
-        assert compute_budget(denoised, codec.context - 1, sharpness).holds
+        assert certify(denoised, codec.context - 1, sharpness, codec.domain(denoised.vocabulary)).holds
         hard, soft = signals(codec), replace_by_softmax(denoised, sharpness)
         for program, arithmetic in ((hard, "int8"), (soft, "bfloat16")):
             ready = with_codec(program, codec, "turing-ternary", codec.context)

@@ -9,16 +9,17 @@ import csv
 import io
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from softmachine.certify.softmax_error import (
     ErrorAnalysis,
     ErrorBudget,
+    HeadErrorBound,
     min_gap,
     require_average_hard,
     scores_are_uniform,
@@ -26,19 +27,22 @@ from softmachine.certify.softmax_error import (
 from softmachine.certify.theorem26 import SharpnessBound, bound_sharpness
 from softmachine.certify.tie_breaking import break_ties_in_program
 from softmachine.compiler import compile_program, compile_with_heads
+from softmachine.compiler.allocation import UniqueNames
 from softmachine.ir import lift
-from softmachine.ir.analysis import Analysis, HeadFact
+from softmachine.ir.analysis import Analysis
 from softmachine.ir.clearing import remove_clearing
 from softmachine.ir.domain import Domain
+from softmachine.ir.facts import join_steps
 from softmachine.ir.primitives import Attention, Loop
 from softmachine.ir.program import Program
 from softmachine.ir.signal import Node, rewrite, topological_order
-from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.support.errors import BrokenPromiseError, ConstructionError, UsageError
 from softmachine.support.notebook_html import html_table
 from softmachine.support.resources import Estimate, require_affordable
-from softmachine.transformer.attention import softmax_weighting
+from softmachine.support.text import pluralize
+from softmachine.transformer.attention import AVERAGE_HARD, softmax_weighting
 from softmachine.transformer.features import Feature, Monomial
-from softmachine.transformer.weights import Head, Transformer, compute_digest
+from softmachine.transformer.weights import Block, Head, Transformer, compute_digest
 
 if TYPE_CHECKING:
     from softmachine.certify.promises import PromiseTest
@@ -54,6 +58,14 @@ SECONDS_PER_ITERATION, BYTES_PER_ITERATION = 1e-3, 100
 """What a turn of a loop takes: seconds and bytes, about."""
 
 
+ASSUMPTIONS = {
+    "gap": "scores below the best are at least {} below it",
+    "decay": "scores decay as declared",
+    "single key": "keys that tie hold equal values",
+}
+"""What a head's declaration claims, if it is not derived."""
+
+
 @dataclass(frozen=True)
 class Certificate(ErrorBudget):
     """For every input up to a length, the softmax transformer decides as the hard one does; the budget is the proof.
@@ -66,7 +78,9 @@ class Certificate(ErrorBudget):
         hard_digest: The digest of the weights with hard attention.
         weights: The weights with softmax attention; None if the certificate does not hold.
         soft_digest: Their digest.
-        promises: The inputs on which the promises of a plug-in were tested; None if the theorem is bundled.
+        domain: The sequences that it is about.
+        margin_assumption: What is declared of the logits, and not derived; empty if everything is derived.
+        promises: The inputs on which the assumptions were tested; None if there are none.
     """
 
     length: int
@@ -76,7 +90,16 @@ class Certificate(ErrorBudget):
     hard_digest: str
     weights: Transformer | None = field(repr=False, compare=False)
     soft_digest: str | None
+    domain: Domain = field(repr=False)
+    margin_assumption: str = ""
     promises: PromiseTest | None = None
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What is declared by the author of the program, and neither derived nor refuted."""
+        claims = [(row, ASSUMPTIONS[name].format(row.gap)) for row in self.rows for name in row.assumptions]
+        found = [f"head {row.head!r}: {claim}" for row, claim in claims]
+        return [*found, self.margin_assumption] if self.margin_assumption else found
 
     @property
     def soft_transformer(self) -> Transformer:
@@ -106,6 +129,8 @@ class Certificate(ErrorBudget):
             "holds": self.holds,
             "why": None if self.holds else self.explain_failure,
             "digests": {"hard": self.hard_digest, "soft": self.soft_digest},
+            "domain": self.domain.to_json(),
+            "assumptions": self.assumptions,
             **({} if self.promises is None else {"promises": self.promises.to_json()}),
         }
 
@@ -113,7 +138,9 @@ class Certificate(ErrorBudget):
     def claim(self) -> str:
         """What it is about."""
         less = "up to " if any(own < self.sharpness for own in self.own_sharpness.values()) else ""
-        return f"certificate for every input up to {self.length} symbols, scale {less}{self.sharpness} / gap"
+        count = len(self.assumptions)
+        under = f" under {pluralize(count, 'assumption')}" if count else ""
+        return f"certificate{under} for every input up to {self.length} symbols, scale {less}{self.sharpness} / gap"
 
     @property
     def conclusion(self) -> str:
@@ -123,7 +150,7 @@ class Certificate(ErrorBudget):
     @property
     def table(self) -> list[list[str]]:
         """The errors from head to head, for people; the first line has the titles."""
-        table = [["layer", "head", "lemma", "gap", "scale", "error in", "error out"]]
+        table = [["layer", "head", "rule", "lemma", "gap", "scale", "error in", "error out"]]
         for row in self.rows:
             facts = row.to_json() | {"error_in": f"{row.error_in:.1e}", "error_out": f"{row.error_out:.1e}"}
             table.append([str(facts[title.replace(" ", "_")] or "") for title in table[0]])
@@ -140,12 +167,15 @@ class Certificate(ErrorBudget):
     def __str__(self) -> str:
         widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
         lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table]
+        assumed = [f"assumption: {assumption}" for assumption in self.assumptions]
         tested = [] if self.promises is None else [str(self.promises)]
         return "\n  ".join(
             [
                 self.claim,
                 *lines,
                 self.theorem.describe_requirement(self.sharpness),
+                f"about {self.domain}",
+                *assumed,
                 *tested,
                 self.conclusion,
             ]
@@ -156,75 +186,190 @@ class Certificate(ErrorBudget):
         return html_table(rows, f"{self.claim}; {self.conclusion}", head=head)
 
 
-def certify(program: Program, length: int, sharpness: int | None = None, domain: Domain | None = None) -> Certificate:
-    """The certificate of a program; without a sharpness, for the smallest that suffices and that the program wants.
+def certify(
+    program: Program,
+    length: int,
+    sharpness: int | None = None,
+    domain: Domain | None = None,
+    assumable: Collection[str] = ("gap", "decay", "single key"),
+) -> Certificate:
+    """The certificate of the weights that a program compiles to.
 
     Args:
         program: The program, with hard attention. What its heads declare are hints.
         length: n: inputs have at most n+1 positions, if the program is not padded.
-        sharpness: The scaled gap of every head.
+        sharpness: The scaled gap of every head; by default the smallest that suffices and that the program wants.
         domain: The inputs; by default every sequence over the vocabulary.
+        assumable: What is assumed where a hint claims more than is derived; other such hints are refused.
 
     Raises:
-        ConstructionError: If no sharpness up to the largest one does; the message names the head where it breaks.
+        ConstructionError: If no sharpness is certified, or a hint is refused; the message names the head.
     """
+    untied = break_ties_in_program(program)
+    weights, heads = compile_with_heads(untied)
+    found = _certify(weights, untied, heads, length, sharpness, domain, assumable)
+    return found if untied is program else replace(found, hard_digest=compute_digest(compile_program(program)))
+
+
+def certify_weights(
+    weights: Transformer,
+    length: int,
+    sharpness: int | None = None,
+    domain: Domain | None = None,
+    position_count: int | None = None,
+) -> Certificate:
+    """The certificate of weights with hard attention without a source, in which everything is derived.
+
+    Args:
+        weights: The weights.
+        length: n: inputs have at most n+1 positions.
+        sharpness: The scaled gap of every head; by default the smallest that suffices.
+        domain: The inputs; by default every sequence over the vocabulary.
+        position_count: The number of positions, if padding determines it.
+
+    Raises:
+        ConstructionError: If a gap, the margin or the values of tied keys are not derived, or no sharpness suffices.
+    """
+    weights = name_heads_apart(weights)
+    lifted = replace(lift(weights, position_count=position_count), reuse_coordinates=True)
+    if not any(head.weighting.is_unique_hard for head in weights.heads):
+        return _certify(weights, lifted, {}, length, sharpness, domain, ())
+    gaps = {node.name: head.gap for node, head in analyse(weights, {}, lifted, length, domain).heads.items()}
+    found = certify(declare_gaps(lifted, gaps), length, sharpness, domain)
+    return replace(found, hard_digest=compute_digest(weights))
+
+
+def declare_gaps(program: Program, gaps: Mapping[str, Fraction | Feature | None]) -> Program:
+    """The program with these gaps as hints of its heads, by their names."""
+
+    def declare(_: Node, node: Node) -> Node:
+        return replace(node, gap=gaps[node.name]) if isinstance(node, Attention) else node
+
+    return replace(program, logits=rewrite(program.logits, declare))
+
+
+def _certify(
+    weights: Transformer,
+    program: Program,
+    hints: Mapping[str, Attention],
+    length: int,
+    sharpness: int | None,
+    domain: Domain | None,
+    assumable: Collection[str],
+) -> Certificate:
+    """The certificate of weights with average-hard attention; hints are given for all heads or for none."""
     if length < 0:
         raise UsageError(f"there is no input of length {length}")
     if sharpness is not None and sharpness < 1:
         raise UsageError(f"invalid sharpness {sharpness}", hint="leave it out, or give 1 or more")
-    original, program = program, break_ties_in_program(program)
     _require_affordable(program, length)
-    transformer, heads = compile_with_heads(program)
-    analysis = analyse(transformer, heads, program, length, domain)
-    if program.margin is None:
-        raise ConstructionError(f"{program.name!r} does not declare by how much its logits differ")
-    bound = ErrorAnalysis(analysis, program.margin, program.spare_tolerance).bound
+    analysis = analyse(weights, hints, program, length, domain)
+    _refuse_hints(analysis, assumable)
+    margin, assumption = _find_margin(analysis, program.margin)
+    bound = ErrorAnalysis(analysis, margin, program.spare_tolerance).bound
     chosen = sharpness if sharpness is not None else _find_sharpness(bound, program.sharpness, length)
     found = bound(chosen)
-    gaps = [head.gap for head in analysis.heads.values() if head.gap is not None]
-    gap = min((min_gap(own, length) for own in gaps), default=None)
-    positions = program.position_count or length + 1
-    theorem = bound_sharpness(transformer, length, positions, gap or Fraction(1), program.margin)
     scales = {
-        node.name: _gap_to_scale(node.name, head, found.own_sharpness.get(node.name, Fraction(chosen)))
+        node.name: gap_to_scale(node.name, head.gap, found.own_sharpness.get(node.name, Fraction(chosen)))
         for node, head in analysis.heads.items()
     }
-    layers = {head.name: k for k, layer in enumerate(transformer.layers, 1) for head in layer.heads}
-    order = {name: k for k, name in enumerate(heads)}
-    rows = tuple(
-        replace(row, layer=layers.get(row.head), scale=None if row.gap is None else scales.get(row.head))
-        for row in sorted(found.rows, key=lambda row: order[row.head])
+    gaps = [min_gap(head.gap, analysis.positions - 1) for head in analysis.heads.values() if head.gap is not None]
+    softened = soften_heads(weights, scales) if found.holds else None
+    return Certificate(
+        _place_rows(found.rows, weights, hints, scales),
+        found.margin,
+        found.failure,
+        length,
+        chosen,
+        bound_sharpness(weights, length, analysis.positions, min(gaps, default=Fraction(1)), margin),
+        min(gaps, default=None),
+        compute_digest(weights),
+        softened,
+        None if softened is None else compute_digest(softened),
+        analysis.domain,
+        assumption,
+        own_sharpness=found.own_sharpness,
     )
-    hard = compute_digest(transformer if program is original else compile_program(original))
-    weights = soften_heads(transformer, scales) if found.holds else None
-    soft = None if weights is None else compute_digest(weights)
-    facts = (length, chosen, theorem, gap, hard, weights, soft)
-    return Certificate(rows, found.margin, found.failure, *facts, own_sharpness=found.own_sharpness)
 
 
 def analyse(
-    transformer: Transformer,
-    heads: Mapping[str, Attention],
-    program: Program,
-    length: int,
-    domain: Domain | None = None,
+    weights: Transformer, hints: Mapping[str, Attention], program: Program, length: int, domain: Domain | None = None
 ) -> Analysis:
-    """Facts about the lifted weights of a program, for inputs of a domain up to a length.
+    """Facts about lifted weights, for inputs of a domain up to a length.
 
     Args:
-        transformer: The weights that the program compiles to.
-        heads: The node of each head, whose declarations are hints.
-        program: The program.
+        weights: The weights.
+        hints: What the author declares of the heads, by their names.
+        program: The program that compiles to the weights, for what they do not determine.
         length: n.
         domain: The inputs; by default every sequence over the vocabulary.
     """
-    inputs = Domain.all_sequences(transformer.vocabulary) if domain is None else domain
-    lifted = lift(transformer, margin=program.margin, position_count=program.position_count)
-    analysis = Analysis(lifted, inputs, length, heads)
+    inputs = Domain.all_sequences(weights.vocabulary) if domain is None else domain
+    lifted = lift(weights, margin=program.margin, position_count=program.position_count)
+    analysis = Analysis(lifted, inputs, length, hints)
     if program.reuse_coordinates:
         remove_clearing(analysis)
     analysis.follow(analysis.program.logits.forms)
     return analysis
+
+
+def _refuse_hints(analysis: Analysis, assumable: Collection[str]) -> None:
+    """Refuse hints that claim more than is derived.
+
+    Raises:
+        ConstructionError: If there is one that is not assumed; the message has what is derived.
+    """
+    for node, head in analysis.heads.items():
+        refused = [name for name in head.assumptions if name not in assumable]
+        if not refused:
+            continue
+        derived = f"only {head.derived} is derived" if head.derived is not None else f"none is derived: {head.reason}"
+        claim = f"the gap {head.gap}, but {derived}"
+        if "gap" not in refused:
+            claim = f"{head.decay} decay, which is not derived"
+        raise BrokenPromiseError(
+            f"head {node.name!r} declares {claim}",
+            hint=f"leave the {refused[0]} out: what is derived is used; or use a gadget whose scores have a larger one, "
+            "such as lookup",
+        )
+
+
+def _find_margin(analysis: Analysis, declared: Fraction | None) -> tuple[Fraction, str]:
+    """The margin of the logits, and what is assumed of it; empty if it is derived.
+
+    **Lemma (margin).** If the differences of two logits are multiples of s, then where one logit is the largest, it
+    exceeds the others by at least s.
+    """
+    first, *others = analysis.program.logits.forms
+    differences = [analysis.of(form + first * Fraction(-1)) for form in others]
+    step = join_steps(fact.step for fact in differences)
+    if step is None or not step.factor:
+        derived = None if step is None else declared or Fraction(1)
+    else:
+        derived = min_gap(step.lower_bound(), analysis.length)
+    if declared is None and derived is None:
+        raise ConstructionError(
+            "no margin of the logits is derived: no step is known of their differences",
+            hint="make them from a bit with recogniser, or give Program(margin=…)",
+        )
+    if declared is None or (derived is not None and derived >= declared):
+        return declared or cast(Fraction, derived), ""
+    return declared, f"the largest logit exceeds the others by at least {declared}"
+
+
+def _place_rows(
+    rows: Iterable[HeadErrorBound],
+    weights: Transformer,
+    hints: Mapping[str, Attention],
+    scales: Mapping[str, Fraction | Feature],
+) -> tuple[HeadErrorBound, ...]:
+    """The rows with layers and scales, in the order of the hints or else of the layers."""
+    layers = {head.name: k for k, layer in enumerate(weights.layers, 1) for head in layer.heads}
+    order = {name: k for k, name in enumerate(hints or layers)}
+    return tuple(
+        replace(row, layer=layers.get(row.head), scale=None if row.gap is None else scales.get(row.head))
+        for row in sorted(rows, key=lambda row: order[row.head])
+    )
 
 
 def _require_affordable(program: Program, length: int) -> None:
@@ -264,18 +409,28 @@ def _find_sharpness(bound: Callable[[int], ErrorBudget], wanted: int, length: in
     return high
 
 
-def soften_heads(transformer: Transformer, scales: Mapping[str, Fraction | Feature]) -> Transformer:
-    """The transformer with softmax of these scales in place of hard attention."""
+def soften_heads(weights: Transformer, scales: Mapping[str, Fraction | Feature]) -> Transformer:
+    """The transformer with softmax of these scales; a head without a scale, which no logit depends on, has scale 1."""
+    one = Fraction(1)
+    return _map_heads(weights, lambda head: replace(head, weighting=softmax_weighting(scales.get(head.name, one))))
 
-    def soft(head: Head) -> Head:
-        return replace(head, weighting=softmax_weighting(scales[head.name]))
 
-    layers = [
-        tuple(replace(layer, heads=tuple(map(soft, layer.heads))) for layer in block.layers)
-        for block in transformer.blocks
-    ]
-    blocks = zip(transformer.blocks, layers, strict=True)
-    return replace(transformer, blocks=tuple(replace(block, layers=own) for block, own in blocks))
+def name_heads_apart(weights: Transformer) -> Transformer:
+    """The transformer with a name of its own for every head."""
+    names = UniqueNames()
+    return _map_heads(weights, lambda head: replace(head, name=names.make_unique(head.name)))
+
+
+def harden_heads(weights: Transformer) -> Transformer:
+    """The transformer with average-hard attention in place of softmax."""
+    return _map_heads(weights, lambda head: replace(head, weighting=AVERAGE_HARD))
+
+
+def _map_heads(weights: Transformer, change: Callable[[Head], Head]) -> Transformer:
+    def block(old: Block) -> Block:
+        return replace(old, layers=tuple(replace(x, heads=tuple(map(change, x.heads))) for x in old.layers))
+
+    return replace(weights, blocks=tuple(map(block, weights.blocks)))
 
 
 def replace_by_softmax(program: Program, sharpness: int) -> Program:
@@ -294,21 +449,21 @@ def replace_by_softmax(program: Program, sharpness: int) -> Program:
         if not isinstance(new, Attention):
             return new
         require_average_hard(new)
-        declared = HeadFact("uniform" if scores_are_uniform(new) else "hint", new.gap)
-        return replace(new, weighting=softmax_weighting(_gap_to_scale(new.name, declared, Fraction(sharpness))))
+        gap = None if scores_are_uniform(new) else new.gap
+        return replace(new, weighting=softmax_weighting(gap_to_scale(new.name, gap, Fraction(sharpness))))
 
     return replace(program, logits=rewrite(program.logits, soft))
 
 
-def _gap_to_scale(name: str, head: HeadFact, sharpness: Fraction) -> Fraction | Feature:
-    """The scale that makes a head's gap as large as the sharpness."""
-    if head.rule == "uniform":
+def gap_to_scale(name: str, gap: Fraction | Feature | None, sharpness: Fraction) -> Fraction | Feature:
+    """The scale that makes a head's gap as large as the sharpness; 1 without a gap."""
+    if gap is None:
         return Fraction(1)
-    if isinstance(head.gap, Fraction):
-        return sharpness / head.gap
-    if not isinstance(head.gap, Monomial):
-        raise ConstructionError(f"head {name!r}: no scale is known for the gap {head.gap}")
-    return sharpness / head.gap
+    if isinstance(gap, Fraction):
+        return sharpness / gap
+    if not isinstance(gap, Monomial):
+        raise ConstructionError(f"head {name!r}: no scale is known for the gap {gap}")
+    return sharpness / gap
 
 
 NO_VALUE = "–"
@@ -345,9 +500,10 @@ def to_csv(certificate: Certificate) -> str:
         "margin": certificate.margin,
         "holds": str(certificate.holds).lower(),
     }
-    lines = [{**whole, **row.to_json()} for row in certificate.rows]
+    lines = [{**whole, **row.to_json(), "assumptions": "; ".join(row.assumptions)} for row in certificate.rows]
     text = io.StringIO()
-    names = [*whole, "layer", "head", "lemma", "gap", "scale", "scaled_gap", "error_in", "error_out"]
+    names = [*whole, "layer", "head", "rule", "assumptions", "lemma", "gap", "scale"]
+    names += ["scaled_gap", "error_in", "error_out"]
     table = csv.DictWriter(text, names, lineterminator="\n")
     table.writeheader()
     table.writerows({name: "" if value == NO_VALUE else value for name, value in line.items()} for line in lines)
@@ -362,7 +518,7 @@ def to_latex(certificate: Certificate) -> str:
     caption = f"\\multicolumn{{{len(head)}}}{{l}}{{{claim}}}"
     parts = [" & ".join(head), r"\hline", *lines, r"\hline", caption]
     body = "\n".join(part if part.startswith(r"\hline") else rf"{part} \\" for part in parts)
-    return f"\\begin{{tabular}}{{rllllrr}}\n\\hline\n{body}\n\\hline\n\\end{{tabular}}\n"
+    return f"\\begin{{tabular}}{{rlllllrr}}\n\\hline\n{body}\n\\hline\n\\end{{tabular}}\n"
 
 
 def _escape(text: str) -> str:

@@ -1,57 +1,60 @@
-"""Certificate from weights alone, for any transformer with hard attention, built by hand or loaded (Theorem 26).
+"""Certificates of weights without a source: derived from the weights, or by running every input.
 
-The gap γ(n) and the margin of the logits come from running every input up to the length, if they are few
-(:mod:`.exhaustive`); else from denominators (:mod:`.denominators`), where the weights allow it. Leftmost- and
-rightmost-hard heads get a term that breaks ties (Lemma 8, :mod:`.tie_breaking`). In the first case the temperature is
-the mildest with which every input comes out the same; in the second it is Theorem 26's. Where neither is possible, the
-message names the head that prevents it.
+Everything is derived where rules suffice (:func:`softmachine.certify.certificate.certify_weights`). Where they do not,
+and there are few inputs up to the length, all of them are run with hard and with soft attention
+(:mod:`.exhaustive`): the temperature is then the highest with which every decision is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from math import ceil, inf, isfinite
+from itertools import islice
+from math import isfinite
 
-from softmachine.certify.denominators import (
-    GapAnalysis,
-    find_step_after_errors,
-    heads_without_errors,
-    is_uniform_average,
-    require_hard_attention,
+from softmachine.certify.certificate import (
+    Certificate,
+    certify_weights,
+    declare_gaps,
+    gap_to_scale,
+    name_heads_apart,
+    soften_heads,
 )
 from softmachine.certify.exhaustive import (
-    ExhaustiveObservation,
+    HeadObservation,
     InputsByLength,
     find_disagreement,
-    iterate_sequences,
     observe_all_inputs,
 )
+from softmachine.certify.softmax_error import min_gap, scores_are_uniform
 from softmachine.certify.theorem26 import SharpnessBound, bound_sharpness
-from softmachine.certify.tie_breaking import break_ties_in_weights, tie_breaking_slope
-from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.certify.tie_breaking import break_ties_in_program
+from softmachine.compiler import compile_with_heads
+from softmachine.ir import lift
+from softmachine.ir.domain import Domain
+from softmachine.ir.primitives import Attention
+from softmachine.ir.signal import topological_order
+from softmachine.support.errors import ConstructionError
 from softmachine.support.notebook_html import html_table
 from softmachine.support.text import pluralize
-from softmachine.transformer.attention import softmax_weighting
-from softmachine.transformer.weights import Head, Layer, Transformer, compute_digest
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer, compute_digest
 
 MAX_INPUTS = 2_000
-"""Limit of the number of inputs that are all run; above, the bounds come from denominators."""
+"""Maximal number of inputs that are all run."""
 MAX_SHARPNESS = 4096
-"""No scaled gap larger than this is tried on every input; float64 has no use for one above 745."""
+"""No larger scaled gap is tried; float64 has no use for one above 745."""
 
 
 @dataclass(frozen=True)
 class HeadSummary:
-    """What is known of a head.
+    """The behaviour of a head on all inputs.
 
     Args:
         head: Its name.
         layer: Its layer.
-        kind: What it does: uniform, tieless, ties without errors, or which of several best keys it takes.
-        gap: The gap of its scores, ties broken; None if all keys always have one score, so that it does not choose.
+        kind: "uniform", "tieless", "ties", or which of several best keys it takes.
+        gap: The gap of its scores, ties broken; None if all keys always have one score.
         scale: Its scale (inverse temperature).
     """
 
@@ -59,41 +62,52 @@ class HeadSummary:
     layer: int
     kind: str
     gap: Fraction | None
-    scale: Fraction
+    scale: Fraction | Feature
 
 
 @dataclass(frozen=True)
-class WeightCertificate:
-    """For every input up to a length, the softmax transformer decides as the hard one does, wherever that decides.
+class ExhaustiveCertificate:
+    """On every input up to a length, the softmax transformer decides as the hard one does, wherever that decides.
 
     Args:
         length: n: inputs have at most n+1 positions.
-        inputs: How many inputs there are, if all were run; None if the bounds come from denominators.
-        heads: What is known of each head.
-        largest_activation: x_max(n), the largest entry of an initial activation, and at least 1.
-        margin: By how much the largest logit exceeds the others, where it does; a lower bound if from denominators.
+        inputs: The number of inputs; all were run.
+        heads: The heads.
+        margin: The least distance of the largest logit from the others, where one is largest.
         sharpness: The scale of a head is this, divided by its gap.
-        sharpness_bound: What Theorem 26 asks for.
+        sharpness_bound: The sharpness that Theorem 26 requires.
         failure: Why it does not hold; None if it does.
         hard_digest: The digest of the weights with hard attention.
-        soft_digest: That of the weights with softmax attention.
+        weights: The weights with softmax attention.
+        soft_digest: Their digest.
     """
 
     length: int
-    inputs: int | None
+    inputs: int
     heads: tuple[HeadSummary, ...]
-    largest_activation: Fraction
     margin: Fraction
     sharpness: int
     sharpness_bound: SharpnessBound
     failure: str | None
     hard_digest: str
+    weights: Transformer
     soft_digest: str
 
     @property
     def holds(self) -> bool:
         """Whether softmax decides as hard attention does."""
         return self.failure is None
+
+    @property
+    def soft_transformer(self) -> Transformer:
+        """The softmax transformer that the certificate is about.
+
+        Raises:
+            ConstructionError: If the certificate does not hold.
+        """
+        if self.failure is not None:
+            raise ConstructionError(f"the certificate does not hold: {self.failure}")
+        return self.weights
 
     @property
     def gap(self) -> Fraction | None:
@@ -107,14 +121,14 @@ class WeightCertificate:
 
     @property
     def claim(self) -> str:
-        """What it is about."""
-        how = "from denominators" if self.inputs is None else f"{pluralize(self.inputs, 'input')}, all run"
+        """The statement, in one line."""
         positions = pluralize(self.length + 1, "position")
-        return f"certificate from weights for up to {positions} ({how}), scale {self.sharpness} / gap"
+        inputs = pluralize(self.inputs, "input")
+        return f"certificate from weights for up to {positions} ({inputs}, all run), scale {self.sharpness} / gap"
 
     @property
     def table(self) -> list[list[str]]:
-        """What is known of the heads, for people; the first line has the titles."""
+        """The heads as a table; the first line has the titles."""
         rows = [
             [str(row.layer), row.head, row.kind, "–" if row.gap is None else str(row.gap), str(row.scale)]
             for row in self.heads
@@ -123,7 +137,7 @@ class WeightCertificate:
 
     @property
     def conclusion(self) -> str:
-        """What it comes to."""
+        """Whether it holds."""
         return "softmax decides as hard attention does" if self.holds else f"fails: {self.failure}"
 
     def to_json(self) -> dict[str, object]:
@@ -135,7 +149,6 @@ class WeightCertificate:
             "temperature": self.temperature,
             "theorem_sharpness": self.sharpness_bound.sharpness if isfinite(self.sharpness_bound.sharpness) else None,
             "gap": None if self.gap is None else str(self.gap),
-            "largest": str(self.largest_activation),
             "margin": str(self.margin),
             "heads": [dict(zip(self.table[0], row, strict=True)) for row in self.table[1:]],
             "holds": self.holds,
@@ -146,9 +159,8 @@ class WeightCertificate:
     def __str__(self) -> str:
         widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
         lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table] if self.heads else []
-        least = "is" if self.inputs else "≥"
-        chooses = "no head chooses" if self.gap is None else f"γ(n) {least} {self.gap}"
-        lines.append(f"{chooses}, x_max(n) is {self.largest_activation}, margin of the logits {least} {self.margin}")
+        chooses = "no head chooses" if self.gap is None else f"γ(n) is {self.gap}"
+        lines.append(f"{chooses}, margin of the logits is {self.margin}")
         lines.append(self.sharpness_bound.describe_requirement(self.sharpness))
         return "\n  ".join([self.claim, *lines, self.conclusion])
 
@@ -157,208 +169,132 @@ class WeightCertificate:
         return html_table(rows, f"{self.claim}; {self.conclusion}", head=head)
 
 
-def certify_weights(
-    transformer: Transformer, length: int, sharpness: int | None = None, inputs: InputsByLength | None = None
-) -> WeightCertificate:
-    """The certificate of a transformer with hard attention, from its weights alone.
+def certify_or_run(
+    weights: Transformer,
+    length: int,
+    sharpness: int | None = None,
+    domain: Domain | None = None,
+    inputs: InputsByLength | None = None,
+    position_count: int | None = None,
+) -> Certificate | ExhaustiveCertificate:
+    """The certificate of weights with hard attention: derived, or from running every input if these are few.
 
     Args:
-        transformer: The weights.
-        length: n: inputs have up to n+1 positions, and n, the index of the last one, is given to the model.
-        sharpness: The scaled gap of every head; by default the smallest that is found, or Theorem 26's.
-        inputs: From a length to all inputs of it; by default all sequences over the vocabulary.
+        weights: The weights.
+        length: n: inputs have at most n+1 positions.
+        sharpness: The scaled gap of every head; by default the smallest that is certified.
+        domain: The inputs; by default every sequence over the vocabulary.
+        inputs: From a length to all inputs of it; by default those of the domain.
+        position_count: The number of positions, if padding determines it.
 
     Raises:
-        ConstructionError: If no gap is known, or softmax cannot replace a head; the message names it.
+        ConstructionError: If no certificate is found; the message names the head.
     """
-    return _Softening(transformer, length, inputs).certify(sharpness)
+    require_unsoftened(weights)
+    try:
+        return certify_weights(weights, length, sharpness, domain, position_count)
+    except ConstructionError as error:
+        every = Domain.all_sequences(weights.vocabulary) if domain is None else domain
+        listed = inputs or (lambda n: every.iterate_sequences(n + 1))
+        if sum(1 for n in range(length + 1) for _ in islice(listed(n), MAX_INPUTS + 1)) > MAX_INPUTS:
+            raise ConstructionError(
+                error.message, hint=error.hint or f"with at most {MAX_INPUTS:,} inputs, all of them are run"
+            ) from None
+        return _ExhaustiveSearch(weights, length, listed).certify(sharpness)
 
 
-def soften_weights(
-    transformer: Transformer, length: int, sharpness: int | None = None, inputs: InputsByLength | None = None
-) -> tuple[Transformer, WeightCertificate]:
-    """The softmax transformer, and the certificate that it decides as the hard one does; see :func:`certify_weights`.
+def require_unsoftened(weights: Transformer) -> None:
+    """Require heads with hard attention, or with equal scores.
 
     Raises:
-        ConstructionError: If no temperature, or not this one, is certified; the message gives the reason.
+        ConstructionError: If one has a temperature already; the message names it.
     """
-    softening = _Softening(transformer, length, inputs)
-    certificate = softening.certify(sharpness)
-    if certificate.failure:
-        raise ConstructionError(f"the certificate does not hold: {certificate.failure}")
-    return softening.soften(certificate.sharpness), certificate
-
-
-class _Softening:
-    """A transformer on its way from hard to soft."""
-
-    def __init__(self, transformer: Transformer, length: int, inputs: InputsByLength | None) -> None:
-        if length < 0:
-            raise UsageError(f"there is no input of length {length}")
-        require_hard_attention(transformer)
-        self.hard, self.length = transformer, length
-        self.inputs = inputs or iterate_sequences(transformer)
-        _ = self.score_gaps  # raises an error with a better message than the next line would
-        self.kinds = {head: self._classify(head) for head in transformer.heads}
-        self.slopes = {
-            head: tie_breaking_slope(head, self.score_gaps[head] or Fraction(1), length)
-            for head in transformer.heads
-            if head.weighting.is_unique_hard
-        }
-        self.untied = break_ties_in_weights(transformer, self.slopes)
-
-    @cached_property
-    def has_few_inputs(self) -> bool:
-        """Whether there are so few inputs that all are run."""
-        count = 0
-        for n in range(self.length + 1):
-            for _ in self.inputs(n):
-                count += 1
-                if count > MAX_INPUTS:
-                    return False
-        return True
-
-    @cached_property
-    def observed(self) -> ExhaustiveObservation:
-        """What all inputs show."""
-        return observe_all_inputs(self.hard, self.inputs, self.length)
-
-    @cached_property
-    def bounds(self) -> list[GapAnalysis]:
-        """What denominators tell, length by length."""
-        try:
-            return [GapAnalysis(self.hard, n) for n in range(self.length + 1)]
-        except ConstructionError as error:
-            most = (
-                f"there are more than {MAX_INPUTS:,} inputs of up to {self.length + 1} positions, and {error.message}"
+    nodes = topological_order(lift(weights).logits.forms)
+    for node in nodes:
+        if isinstance(node, Attention) and not node.weighting.is_hard and not scores_are_uniform(node):
+            raise ConstructionError(
+                f"head {node.name!r} is {node.weighting}: it has a temperature already",
+                hint="only hard attention is softened",
             )
-            raise ConstructionError(most, hint=error.hint) from None
 
-    @cached_property
-    def score_gaps(self) -> Mapping[Head, Fraction | None]:
-        """The gap of the scores that differ, of every head; None if none do."""
-        if self.has_few_inputs:
-            return {head: seen.gap for head, seen in self.observed.heads.items()}
-        gaps: dict[Head, Fraction | None] = dict.fromkeys(self.hard.heads)
-        for bound in self.bounds:
-            for head, gap in bound.heads.items():
-                gaps[head] = min(filter(None, (gaps[head], gap)), default=None)
-        return gaps
 
-    @cached_property
+class _ExhaustiveSearch:
+    """The search for the smallest sharpness with which every input has the same decisions."""
+
+    def __init__(self, weights: Transformer, length: int, inputs: InputsByLength) -> None:
+        self.hard, self.length, self.inputs = weights, length, inputs
+        weights = name_heads_apart(weights)
+        self.observed = observe_all_inputs(weights, inputs, length)
+        gaps = {head.name: seen.gap or Fraction(1) for head, seen in self.observed.heads.items()}
+        program = declare_gaps(lift(weights), gaps)
+        untied = break_ties_in_program(program)
+        if untied is program:
+            nodes = (node for node in topological_order(program.logits.forms) if isinstance(node, Attention))
+            self.untied, self.nodes = weights, {node.name: node for node in nodes}
+        else:
+            self.untied, self.nodes = compile_with_heads(untied)
+
+    @property
     def margin(self) -> Fraction:
-        """By how much the largest logit exceeds the others, where it does."""
-        found = self.observed.margin if self.has_few_inputs else min(bound.margin for bound in self.bounds)
-        return Fraction(1) if found is None else found
+        """The least distance of the largest logit from the others, where one is largest."""
+        return Fraction(1) if self.observed.margin is None else self.observed.margin
 
-    def _classify(self, head: Head) -> str:
-        """What a head does.
-
-        Raises:
-            ConstructionError: If it takes means of keys that tie, and errors would make these uneven.
-        """
-        if head.weighting.is_unique_hard:
-            return str(head.weighting)
-        if is_uniform_average(head):
-            return "uniform"
-        tie = self.observed.heads[head].tie if self.has_few_inputs else "somewhere"
-        if tie is None:
-            return "tieless"
-        if head in heads_without_errors(self.hard, self.length):
-            return "ties, no errors"
-        raise ConstructionError(
-            f"head {head.name!r} is neither uniform nor tieless: {tie} tie, and softmax before it makes errors",
-            hint="Theorem 26 is about uniform-tieless heads; let a term of its scores break ties",
+    def certify(self, sharpness: int | None) -> ExhaustiveCertificate:
+        """The certificate; without a sharpness, for the smallest that suffices."""
+        chosen = self.find_sharpness() if sharpness is None else sharpness
+        soft = self.soften(chosen)
+        gap = min((min_gap(node.gap, self.length) for node in self.nodes.values() if node.gap), default=Fraction(1))
+        return ExhaustiveCertificate(
+            self.length,
+            self.observed.count,
+            tuple(self.summarise(name, k, chosen) for k, name in self.names()),
+            self.margin,
+            chosen,
+            bound_sharpness(self.untied, self.length, self.length + 1, gap, self.margin),
+            self.find_failure(chosen),
+            compute_digest(self.hard),
+            soft,
+            compute_digest(soft),
         )
 
-    def gap(self, head: Head) -> Fraction | None:
-        """The gap of a head's scores once ties are broken; None if it does not choose."""
-        return abs(self.slopes[head]) if head in self.slopes else self.score_gaps[head]
+    def names(self) -> list[tuple[int, str]]:
+        """The layer and the name of each head that the logits depend on."""
+        heads = [(k, head.name) for k, layer in enumerate(self.untied.layers, 1) for head in layer.heads]
+        return [(k, name) for k, name in heads if name in self.nodes]
+
+    def find_sharpness(self) -> int:
+        """The smallest sharpness with which all inputs have the same decisions, by doubling and halving."""
+        low, high = 0, 1
+        while (problem := self.find_failure(high)) is not None:
+            low, high = high, 2 * high
+            if high > MAX_SHARPNESS:
+                raise ConstructionError(f"no temperature is certified for length {self.length}: {problem}")
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.find_failure(middle) is None else (middle, high)
+        return high
+
+    def find_failure(self, sharpness: int) -> str | None:
+        """Why this sharpness is not certified; None if it is."""
+        return find_disagreement(self.soften(sharpness), self.inputs, self.length, self.observed)
 
     def soften(self, sharpness: int) -> Transformer:
         """The transformer with softmax in place of hard attention."""
-        gaps = dict(zip(self.untied.heads, map(self.gap, self.hard.heads), strict=True))
+        return soften_heads(self.untied, {name: self.scale(name, sharpness) for name in self.nodes})
 
-        def softened(layer: Layer) -> Layer:
-            heads = (replace(h, weighting=softmax_weighting(_gap_to_scale(gaps[h], sharpness))) for h in layer.heads)
-            return replace(layer, heads=tuple(heads))
-
-        blocks = (replace(block, layers=tuple(map(softened, block.layers))) for block in self.untied.blocks)
-        return replace(self.untied, blocks=tuple(blocks))
-
-    def certify(self, sharpness: int | None) -> WeightCertificate:
-        """The certificate; without a sharpness, for the smallest that does."""
-        gaps = [gap for gap in map(self.gap, self.hard.heads) if gap is not None]
-        theorem = bound_sharpness(
-            self.untied, self.length, self.length + 1, min(gaps, default=Fraction(1)), self.margin
-        )
-        if find_step_after_errors(self.hard, self.length):
-            theorem = replace(theorem, sharpness=inf)
-        chosen = self._find_sharpness(theorem) if sharpness is None else sharpness
-        return WeightCertificate(
-            self.length,
-            self.observed.count if self.has_few_inputs else None,
-            tuple(self._summarise(head, layer, chosen) for layer, head in self._heads()),
-            max_initial_activation(self.hard, self.length),
-            self.margin,
-            chosen,
-            theorem,
-            self._find_failure(chosen, theorem),
-            compute_digest(self.hard),
-            compute_digest(self.soften(chosen)),
+    def scale(self, name: str, sharpness: int) -> Fraction | Feature:
+        """The scale of a head."""
+        return (
+            Fraction(1)
+            if scores_are_uniform(self.nodes[name])
+            else gap_to_scale(name, self.nodes[name].gap, Fraction(sharpness))
         )
 
-    def _heads(self) -> list[tuple[int, Head]]:
-        return [(number, head) for number, layer in enumerate(self.hard.layers, 1) for head in layer.heads]
-
-    def _summarise(self, head: Head, layer: int, sharpness: int) -> HeadSummary:
-        gap = self.gap(head)
-        return HeadSummary(head.name, layer, self.kinds[head], gap, _gap_to_scale(gap, sharpness))
-
-    def _find_failure(self, sharpness: int, theorem: SharpnessBound) -> str | None:
-        """Why this sharpness is not certified; None if it is."""
-        if self.has_few_inputs:
-            return find_disagreement(self.soften(sharpness), self.inputs, self.length, self.observed)
-        if sharpness < theorem.sharpness:
-            return f"Theorem 26 asks for {theorem.sharpness:.1f}, and there are too many inputs to run them all"
-        return None
-
-    def _find_sharpness(self, theorem: SharpnessBound) -> int:
-        """The smallest sharpness with which all inputs come out the same, by doubling and halving; or Theorem 26's."""
-        if not self.has_few_inputs:
-            if not isfinite(theorem.sharpness):
-                raise ConstructionError("the bounds of Theorem 26 are beyond floats: no temperature is certified")
-            return max(1, ceil(theorem.sharpness))
-        low, high = 0, 1
-        while (problem := self._find_failure(high, theorem)) is not None:
-            low, high = high, 2 * high
-            if high > MAX_SHARPNESS:
-                step = find_step_after_errors(self.hard, self.length)
-                more = f" (unit {step!r} is a step, which an error of any size can turn over)" if step else ""
-                raise ConstructionError(f"no temperature is certified for length {self.length}: {problem}{more}")
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._find_failure(middle, theorem) is None else (middle, high)
-        return high
-
-
-def max_initial_activation(transformer: Transformer, length: int) -> Fraction:
-    """x_max(n): the largest entry of an initial activation of an input up to this length, and at least 1."""
-    tokens = [dict(row) for row in transformer.embedding.rows]
-    rows = list(zip(transformer.features, transformer.position_embedding.rows, strict=True))
-    reads_length = any(feature.needs_length for feature in transformer.features)
-    largest = Fraction(1)
-    for n in range(length + 1) if reads_length else [length]:
-        for i in range(n + 1):
-            placed = [Fraction(0)] * transformer.width
-            for feature, row in rows:
-                value = feature.at(i, n)
-                for c, factor in row:
-                    placed[c] += factor * value
-            entries = (abs(token.get(c, Fraction(0)) + own) for token in tokens for c, own in enumerate(placed))
-            largest = max(largest, *entries)
-    return largest
-
-
-def _gap_to_scale(gap: Fraction | None, sharpness: int) -> Fraction:
-    return Fraction(1) if gap is None else sharpness / gap
+    def summarise(self, name: str, layer: int, sharpness: int) -> HeadSummary:
+        """The behaviour of a head."""
+        node = self.nodes[name]
+        seen = next((seen for head, seen in self.observed.heads.items() if head.name == name), HeadObservation())
+        chooses = not scores_are_uniform(node)
+        kind = "uniform" if not chooses else "tieless" if node.single_key or seen.tie is None else "ties"
+        gap = min_gap(node.gap, self.length) if chooses and node.gap else None
+        return HeadSummary(name, layer, kind, gap, self.scale(name, sharpness))

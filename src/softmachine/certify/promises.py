@@ -1,7 +1,6 @@
-"""Promises of plug-in theorems, tested before a certificate rests on them: gaps, ties, roundings and margins.
+"""Certificates of models, and the tests of what they assume: gaps, ties and margins that are declared, not derived.
 
-Those of bundled theorems are tested in the test suite. Those of a plug-in are tested here before a certificate is
-made: its signals are evaluated exactly, with all promises, on every short input and on random longer ones.
+The program is evaluated exactly, with all declarations, on every short input and on random longer ones.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from softmachine.certify.certificate import Certificate, certify
+from softmachine.certify.certificate import Certificate, certify, certify_weights, harden_heads
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.inputs import Word, iterate_words
@@ -19,13 +18,13 @@ from softmachine.ir.interpreter import evaluate
 from softmachine.ir.primitives import Attention
 from softmachine.ir.program import Program
 from softmachine.ir.signal import topological_order
-from softmachine.support.errors import BrokenPromiseError, ConstructionError, ContextTooShortError, FixHint
+from softmachine.support.errors import BrokenPromiseError, ConstructionError, ContextTooShortError
 from softmachine.support.text import pluralize
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.transformer.weights import compute_digest
 
-MAX_WORK = 500_000
-"""Scores and forms that are evaluated on all short inputs, and as many on random ones: about a second each."""
+MAX_WORK = 200_000
+"""Scores and terms of forms that are evaluated on all short inputs, and as many on random ones: half a second each."""
 MAX_SHORT, MAX_RANDOM = 4, 64
 """The longest of the short inputs, which are all evaluated, and of the random ones."""
 MAX_SAMPLE = 200
@@ -59,34 +58,50 @@ class PromiseTest:
 
 
 def certify_model(model: Model, length: int, sharpness: int | None = None) -> Certificate:
-    """The certificate of a model with hard attention, whose weights are those that its theorem compiles.
+    """The certificate of the weights of a model with hard attention.
+
+    If they are those that its theorem compiles, the theorem's declarations are hints; else everything is derived.
 
     Raises:
-        BrokenPromiseError: If a promise does not hold.
-        ConstructionError: If the weights are others, or no sharpness is certified.
+        BrokenPromiseError: If an assumption does not hold on an input that is tried.
+        ConstructionError: If no sharpness is certified.
     """
-    require_theorem_weights(model)
-    return certify_theorem_program(model, length, sharpness)
+    if has_theorem_weights(model):
+        return certify_theorem_program(model, length, sharpness)
+    count = model.theorem.signals(model.codec, model.theorem.certified_variant).position_count
+    return certify_weights(model.weights, length, sharpness, model.codec.domain(model.weights.vocabulary), count)
 
 
 def certify_theorem_program(model: Model, length: int, sharpness: int | None = None) -> Certificate:
-    """The certificate of what a model's theorem makes of its source, whatever the weights of the model are.
+    """The certificate of what a model's theorem compiles its source to, whatever the weights of the model are.
 
     Raises:
-        BrokenPromiseError: If a promise does not hold.
+        BrokenPromiseError: If an assumption does not hold on an input that is tried.
         ConstructionError: If no sharpness is certified.
     """
-    tested = check_plugin_promises(model, length)
     program = model.theorem.signals(model.codec, model.theorem.certified_variant)
-    domain = model.codec.domain(program.vocabulary)
-    return replace(certify(program, length, sharpness, domain), promises=tested)
+    domain, assumable = model.codec.domain(program.vocabulary), ("gap", "decay", "single key")
+    found = certify(program, length, sharpness, domain, assumable if model.theorem.is_bundled else assumable[2:])
+    return replace(found, promises=check_promises(program, model.codec, length)) if found.assumptions else found
+
+
+def recompute_certificate(model: Model, length: int, sharpness: int | None) -> Certificate:
+    """The certificate of a model with softmax attention: of its theorem's program, or of its weights made hard.
+
+    Raises:
+        ConstructionError: If no sharpness is certified.
+    """
+    found = certify_theorem_program(model, length, sharpness)
+    if found.soft_digest == compute_digest(model.weights):
+        return found
+    return certify_model(replace(model, weights=harden_heads(model.weights)), length, sharpness)
 
 
 def check_plugin_promises(model: Model, length: int) -> PromiseTest | None:
-    """Check the promises of a theorem that is a plug-in and has hard attention; None for others.
+    """Check the declarations of a theorem that is a plug-in and has hard attention; None for others.
 
     Raises:
-        BrokenPromiseError: If a promise does not hold.
+        BrokenPromiseError: If a declaration does not hold.
     """
     theorem = model.theorem
     if theorem.is_bundled or "hard" not in theorem.attentions:
@@ -94,22 +109,14 @@ def check_plugin_promises(model: Model, length: int) -> PromiseTest | None:
     return check_promises(theorem.signals(model.codec, theorem.certified_variant), model.codec, length)
 
 
-def require_theorem_weights(model: Model) -> None:
-    """Require the weights that a model's theorem compiles its source to, with hard attention.
-
-    Raises:
-        ConstructionError: If they are others: promises about them are unknown.
-    """
+def has_theorem_weights(model: Model) -> bool:
+    """Whether the weights are those that a model's theorem compiles its source to, with hard attention."""
     theorem, found = model.theorem, compute_digest(model.weights)
     for attention in dict.fromkeys((*theorem.attentions, theorem.certified_variant)):
         weights = compile_program(theorem.signals(model.codec, attention))
         if weights.attention == "hard" and compute_digest(weights) == found:
-            return
-    raise ConstructionError(
-        f"the weights of {model.name!r} are not those that the theorem {theorem.name} compiles: its certificate would "
-        "be about other weights",
-        hint=FixHint("certify the weights themselves: {}, or soften(model.weights, …) in Python", from_weights=True),
-    )
+            return True
+    return False
 
 
 def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseTest:
@@ -124,6 +131,7 @@ def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseT
     sizes = range(min(MAX_SHORT, length) + 1) if only is None else range(only, only + 1)
     nodes = list(topological_order(program.logits.forms))
     heads = sum(isinstance(node, Attention) for node in nodes)
+    terms = sum(len(form.terms) + 1 for node in nodes for form in node.inputs())
     longest = 0
     counts = []
     for words in (iterate_words(codec, sizes), _random_words(codec, min(length, MAX_RANDOM) if only is None else only)):
@@ -132,7 +140,7 @@ def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseT
             positions = _check_word(program, codec, word, length)
             if positions:
                 count, longest = count + 1, max(longest, len(word))
-            work += positions * (positions * heads + len(nodes))
+            work += positions * (positions * heads + terms)
             if work > MAX_WORK:
                 break
         counts.append(count)

@@ -34,23 +34,26 @@ does: :func:`choose_tie_sharpness`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from softmachine.ir.advice import advise_comparison, advise_grid, advise_rounding
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE
-from softmachine.ir.head_rules import Scores, monomial_of
+from softmachine.ir.head_rules import Scores
 from softmachine.ir.piecewise import ROUND_UP, PiecewiseForm
 from softmachine.ir.primitives import Attention, Loop, Named, Position, ScoreDecay, Token, Unit, inputs_outside_loops
-from softmachine.ir.signal import Affine, Atom, Node, topological_order
+from softmachine.ir.signal import Affine, Atom, Node, format_form, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AttentionKind
-from softmachine.transformer.features import Feature, I
+from softmachine.transformer.features import Feature, I, Monomial
 
 TailBound = Callable[[float], float]
 """From a scaled gap λ(g - 2δ) to a bound of the weight on keys that do not tie."""
+MAX_ROUNDED_ERROR = 0.25
+"""The largest error that rounding gadgets remove (Lemma 9 of Yang et al. 2024)."""
 MAX_USEFUL_ERROR = 0.5
 """A bound of a mean, per difference of its values, that is too weak to use."""
 
@@ -83,6 +86,8 @@ def choose_tie_sharpness(most: int, share: float, tail: TailBound) -> Fraction |
     return best if bounds[best] < MAX_USEFUL_ERROR else None
 
 
+MAX_ERROR = 1e100
+"""Larger errors are refused where they arise, so that infinities and NaN never enter a comparison."""
 _MAX_EXPONENT = 700.0
 """The exponential of minus this is the smallest weight that is distinguished from 0."""
 
@@ -166,8 +171,12 @@ class ErrorBudget:
 
     @property
     def explain_failure(self) -> str:
-        """Why it does not hold."""
-        return self.failure or f"the margin of the logits is {self.margin:.3g}"
+        """Why it does not hold, with the first head whose error is more than rounding gadgets remove."""
+        if self.failure:
+            return self.failure
+        large = next((row for row in self.rows if row.error_out > MAX_ROUNDED_ERROR), None)
+        where = f"; head {large.head!r} has an error of {large.error_out:.2g}" if large else ""
+        return f"the margin of the logits is {self.margin:.3g}{where}"
 
 
 @lru_cache(maxsize=1024)
@@ -215,7 +224,7 @@ class ErrorAnalysis:
         self.positions = analysis.positions
         self.terms: dict[int, tuple[Affine, list[tuple[Atom, float]]]] = {}
         """The absolute coefficients of each form, by its id; tokens have no errors."""
-        self.pieces: dict[int, PiecewiseForm | None] = {}
+        self.pieces: dict[int, tuple[PiecewiseForm | None, list[Affine]]] = {}
         self.order = list(topological_order(analysis.program.logits.forms, inputs_outside_loops))
 
     def bound(self, sharpness: int) -> ErrorBudget:
@@ -250,7 +259,10 @@ class ErrorAnalysis:
         """Bound the errors of a node, unless they are known."""
         if node not in self.known:
             self.known.add(node)
-            self.errors |= {(node, k): error for k, error in enumerate(self.of_node(node))}
+            errors = self.of_node(node)
+            if not all(error <= MAX_ERROR for error in errors):
+                raise _BudgetExceededError(f"{node.name!r}: its error has no bound, or what it reads has none")
+            self.errors |= {(node, k): error for k, error in enumerate(errors)}
 
     def of_form(self, form: Affine) -> float:
         """The error of a form: what its terms come to, or less if it is piecewise affine and flat."""
@@ -261,11 +273,15 @@ class ErrorAnalysis:
             self.terms[own] = form, [(a, abs(float(x))) for a, x in form.terms.items() if not isinstance(a[0], Token)]
         terms = self.terms[own][1]
         error = sum(factor * self.errors[atom] for atom, factor in terms) * ROUND_UP
+        if not error <= MAX_ERROR:
+            raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
         if error and any(isinstance(node, Unit) for (node, _), _ in terms):
             if own not in self.pieces:
-                self.pieces[own] = self.analysis.piecewise(form)
-            pieces = self.pieces[own]
+                self.pieces[own] = self.analysis.piecewise(form), self.analysis.parts(form)
+            pieces, parts = self.pieces[own]
             error = error if pieces is None else min(error, self.of_pieces(pieces))
+            if parts:
+                error = min(error, sum(map(self.of_form, parts)) * ROUND_UP)
         self.forms[own] = error
         return error
 
@@ -276,12 +292,12 @@ class ErrorAnalysis:
 
     def size(self, form: Affine) -> float:
         """The largest absolute value of a form, with hard attention."""
-        return float(self.analysis.of(form).size) * ROUND_UP
+        return _round_up(self.analysis.of(form).size)
 
     def spread(self, form: Affine) -> float:
         """How far two values of a form can be apart, with hard attention."""
         fact = self.analysis.of(form)
-        return float(fact.high - fact.low) * ROUND_UP
+        return _round_up(fact.high - fact.low)
 
     def of_node(self, node: Node) -> tuple[float, ...]:
         """The errors of the numbers of a node."""
@@ -299,28 +315,38 @@ class ErrorAnalysis:
         raise ConstructionError(f"there is no budget for {node.name!r}")
 
     def loop(self, node: Loop) -> tuple[float, ...]:
-        """Iterate, until an iteration ends with the errors that it began with: then all others do."""
+        """Iterate, until an iteration ends with the errors that it began with: then all others do.
+
+        If the number of iterations depends on the length, it may be smaller, and the largest errors count.
+        """
+        for inner in self.analysis.outside[node]:
+            self.visit(inner)
         errors, known, forms = self.errors, self.known, self.forms
-        carried = tuple(map(self.of_form, node.initial))
+        carried = worst = tuple(map(self.of_form, node.initial))
         for _ in range(node.count_iterations(self.analysis.length)):
             self.errors = errors | {(node.carried, k): error for k, error in enumerate(carried)}
             self.known, self.forms = {*known, node.carried}, dict(forms)
             self.propagate(node.body)
             before, carried = carried, tuple(map(self.of_form, node.body))
+            worst = tuple(map(max, worst, carried))
             if carried == before:
                 break
         self.errors, self.known, self.forms = errors, known, forms
-        return carried
+        return worst if isinstance(node.iterations, Feature) else carried
 
     def step(self, node: Unit) -> tuple[float, ...]:
         """A step or a layer norm: its input must be exact, or farther from 0 than its error."""
         for form in node.forms:
-            error = self.of_form(form)
-            values = self.analysis.of(form).values
-            if error and (len(node.forms) > 1 or values is None or min(map(abs, values)) <= error):
-                raise _BudgetExceededError(
-                    f"{node.activation} {node.name!r} reads a number with an error of {error:.2g}"
-                )
+            error, fact = self.of_form(form), self.analysis.of(form)
+            least = min(map(abs, fact.values or ()), default=Fraction(0))
+            if not error or (least > error and len(node.forms) == 1):
+                continue
+            read = ", ".join(repr(source.label(k)) for source, k in form.terms if self.errors[source, k])
+            if least or len(node.forms) > 1:
+                message = f"reads {read} with an error of {error:.2g}: {self.advise([form])}"
+            else:
+                message = f"may read 0, where any error of {read} changes the result: {advise_comparison(fact)}"
+            raise _BudgetExceededError(f"{node.activation} {node.name!r} {message}")
         return (0.0,) * len(node.ranges)
 
     def attention(self, node: Attention) -> tuple[float, ...]:
@@ -335,20 +361,23 @@ class ErrorAnalysis:
         if head.gap is None:
             raise ConstructionError(
                 f"no gap is derived for the scores of head {node.name!r}: {head.reason}",
-                hint="round what the head reads (round_to_bit, round_to_trit), so that scores are on a grid",
+                hint=advise_grid(
+                    self.analysis, (form for term in Scores.of(self.analysis, node).terms for form in term)
+                ),
             )
-        gap = min_gap(head.gap, self.analysis.length)
+        gap = min_gap(head.gap, self.positions - 1)
         doubt = self.score_error(node)
         share = doubt / float(gap)
-        if self.sharpness <= 0 or share >= 1 / 2:
+        if self.sharpness <= 0 or not share < 1 / 2:
             raise _BudgetExceededError(
-                f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}"
+                f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}: "
+                f"{self.advise([*node.query, *node.key])}"
             )
         sharpness = self.sharpness if head.single_key else float(self.sharpness_of_mean(node, share))
         scaled = sharpness * (1 - 2 * share)
         ties = 0.0 if head.single_key else bound_tie_error(sharpness * share)
         result = tuple(
-            (error + self.leak(node, form, scaled, error) + ties * self.spread(form)) * ROUND_UP
+            (error + self.leak(node, form, scaled, error) + _times(ties, self.spread(form))) * ROUND_UP
             for form, error in zip(node.value, values, strict=True)
         )
         lemma = TIE_BOUND if ties else LEMMAS[head.decay]
@@ -366,10 +395,15 @@ class ErrorAnalysis:
             if chosen is None:
                 raise _BudgetExceededError(
                     f"head {node.name!r} takes a mean of keys whose scores have errors up to {share:.2g} of the gap: "
-                    f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little"
+                    f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little; "
+                    f"{self.advise([*node.query, *node.key])}"
                 )
             self.own[node.name] = chosen
         return self.own[node.name]
+
+    def advise(self, forms: Sequence[Affine]) -> str:
+        """The gadgets that make exact what these forms read."""
+        return advise_rounding(self.analysis, forms, self.errors)
 
     def record(self, node: Attention, row: HeadErrorBound) -> None:
         """Of the turns of a loop, the worst is kept."""
@@ -383,21 +417,19 @@ class ErrorAnalysis:
         notices; so only half the range counts. Of a lookup with exact keys: per unit of distance. Scores at distance k
         differ by k² gaps, and errors of the queries move the difference by at most k times twice this.
         """
-        total = 0.0
-        terms = Scores.of(self.analysis, node).terms
-        by_distance = self.analysis.heads[node].index is not None and not any(self.of_form(key) for _, key in terms)
-        for query, key in terms:
+        total, scores = 0.0, Scores.of(self.analysis, node)
+        terms = [(query, key, self.spread(key)) for query, key in scores.terms]
+        if self.analysis.heads[node].index is not None and not any(self.of_form(key) for _, key in scores.terms):
+            terms = [(query, key, self.slope(monomial)) for monomial, (query, key) in scores.split[0].items()]
+        for query, key, reach in terms:
             query_error, key_error = self.of_form(query), self.of_form(key)
             if query_error or key_error:
-                reach = self.slope(key) if by_distance else self.spread(key)
-                total += query_error * (reach / 2 + key_error) + self.size(query) * key_error
+                total += _times(query_error, reach / 2 + key_error) + _times(key_error, self.size(query))
         return total * ROUND_UP
 
-    def slope(self, key: Affine) -> float:
-        """How far keys of a lookup, multiples of i or i², at neighbouring positions can be apart."""
-        found = monomial_of(key)
-        assert found is not None
-        return float(found.factor * found.i * max(1, self.positions ** (found.length + found.i - 1))) * ROUND_UP
+    def slope(self, key: Monomial) -> float:
+        """How far keys of a lookup, i or i² times a power of n+1, at neighbouring positions can be apart."""
+        return float(key.i * max(1, Fraction(self.positions) ** (key.length + key.i - 1))) * ROUND_UP
 
     def is_position(self, form: Affine) -> bool:
         """Whether a form is a multiple of i and a constant."""
@@ -429,6 +461,16 @@ class ErrorAnalysis:
     def far(self) -> float:
         """A bound of what all further keys add: 2k e^-_DEEP for every distance k."""
         return 2 * self.positions**2 * _decay(_MAX_EXPONENT)
+
+
+def _round_up(number: Fraction) -> float:
+    """An upper bound of a nonnegative number; infinity if it is beyond floats."""
+    return float(number) * ROUND_UP if number < 1e300 else math.inf
+
+
+def _times(error: float, bound: float) -> float:
+    """The error of a product; without an error it is 0, even if nothing is known of the bound."""
+    return error * bound if error else 0.0
 
 
 def _decay(exponent: float) -> float:

@@ -12,15 +12,10 @@ attention finds it, and certificates speak of it like of any other head.
 
 Leftmost is the same with the other sign: Lemma 8 (c), and (a) by the same proof, since 1/(j*+1) - 1/(j+1), for j > j*,
 is (j-j*)/((j*+1)(j+1)) as well.
-
-On bare weights, for every input up to a length n, Lemma 8 is applied to matrices: the residual stream gets a coordinate
-that holds the position j, and every leftmost- or rightmost-hard head a component of its key that reads it. Of a gap g,
-the whole term takes less than half: ± g j/(2(n+1)).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,7 +25,6 @@ from softmachine.ir.signal import Affine, Node, Signal, rewrite, topological_ord
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AVERAGE_HARD, AttentionKind
 from softmachine.transformer.features import I_PLUS_ONE, N_PLUS_ONE, RECIPROCAL, Feature, I, Monomial
-from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 
 
 def break_ties_in_program(program: Program) -> Program:
@@ -111,83 +105,10 @@ def _score_gap(node: Attention) -> Monomial:
     if node.gap is None:
         raise ConstructionError(
             f"head {node.name!r} is {node.weighting}, and does not say what gap its scores have",
-            hint="promise the gap: how far every score that is not the best is below it, at least",
+            hint="declare it (1 if all scores are integers), or use a gadget that does: lookup, fetch_latest, exists",
         )
     if isinstance(node.gap, Fraction):
         return Monomial(node.gap)
     if not isinstance(node.gap, Monomial):
         raise ConstructionError(f"head {node.name!r}: no term that breaks ties is known for the gap {node.gap}")
     return node.gap
-
-
-TIE_BREAKING_COORDINATE = "position that breaks ties"
-
-
-def break_ties_in_weights(transformer: Transformer, slopes: Mapping[Head, Fraction]) -> Transformer:
-    """The same transformer with average-hard heads that have no ties in place of some.
-
-    Args:
-        transformer: The transformer.
-        slopes: The heads, and by how much the scores of later keys rise from position to position.
-    """
-    if not slopes:
-        return transformer
-    wide = transformer.width + 1
-    features = transformer.features if I in transformer.features else (*transformer.features, I)
-    rows = [dict(row) for row in transformer.position_embedding.rows]
-    rows += [{} for _ in features[len(rows) :]]
-    rows[features.index(I)][wide - 1] = Fraction(1)
-    return replace(
-        transformer,
-        coordinates=(*transformer.coordinates, TIE_BREAKING_COORDINATE),
-        embedding=replace(transformer.embedding, columns=wide),
-        features=features,
-        position_embedding=Matrix.of(rows, wide),
-        blocks=tuple(
-            replace(block, layers=tuple(_break_ties_in_layer(layer, slopes, wide) for layer in block.layers))
-            for block in transformer.blocks
-        ),
-        unembedding=_widen_inputs(transformer.unembedding, wide),
-    )
-
-
-def tie_breaking_slope(head: Head, gap: Fraction, length: int) -> Fraction:
-    """By how much the scores of a unique-hard head should rise with the position of the key."""
-    size = gap / (2 * (length + 1))
-    return size if head.weighting.kind is AttentionKind.RIGHTMOST else -size
-
-
-def _break_ties_in_layer(layer: Layer, slopes: Mapping[Head, Fraction], wide: int) -> Layer:
-    forward = layer.feed_forward
-    second = AffineMap(_widen_outputs(forward.second.weight), (*forward.second.bias, Fraction(0)))
-    return Layer(
-        tuple(_break_ties_in_head(head, slopes.get(head), wide) for head in layer.heads),
-        replace(forward, first=_widen_inputs(forward.first, wide), second=second),
-    )
-
-
-def _break_ties_in_head(head: Head, rises: Fraction | None, wide: int) -> Head:
-    query, key = _widen_inputs(head.query, wide), _widen_inputs(head.key, wide)
-    weighting = head.weighting
-    if rises is not None:
-        query = AffineMap(Matrix((*query.weight.rows, ()), wide), (*query.bias, rises))
-        key = AffineMap(Matrix((*key.weight.rows, ((wide - 1, Fraction(1)),)), wide), (*key.bias, Fraction(0)))
-        weighting = AVERAGE_HARD
-    return replace(
-        head,
-        query=query,
-        key=key,
-        value=_widen_inputs(head.value, wide),
-        output=_widen_outputs(head.output),
-        weighting=weighting,
-    )
-
-
-def _widen_inputs(affine: AffineMap, wide: int) -> AffineMap:
-    """A map that reads the wider residual stream, and nothing of what is new."""
-    return AffineMap(replace(affine.weight, columns=wide), affine.bias)
-
-
-def _widen_outputs(matrix: Matrix) -> Matrix:
-    """A matrix that writes to the wider residual stream, and nothing to what is new."""
-    return Matrix((*matrix.rows, ()), matrix.columns)

@@ -26,11 +26,11 @@ GROUPS = {
     "Verify": ("check", "certify"),
     "Export and data": ("compile", "export", "dataset"),
     "Learn": ("learn", "experiments"),
-    "Research": ("theorems", "atlas", "uniform", "rewrite", "slices", "circuit", "reduce", "bench"),
+    "Research": ("theorems", "new", "atlas", "uniform", "rewrite", "slices", "circuit", "reduce", "bench"),
 }
 """The commands in the order and under the titles of the help; the module of a command has its name."""
 COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
-FAST_COMMANDS = ("reduce", "theorems", "zoo", "gallery", "atlas", "uniform", "bench")
+FAST_COMMANDS = ("reduce", "theorems", "new", "zoo", "gallery", "atlas", "uniform", "bench")
 """Commands that are always fast. The others have --yes, without which they refuse work that takes very long."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba

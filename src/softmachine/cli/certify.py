@@ -143,17 +143,17 @@ def _certify_weights(
     source: str, bare: Transformer | None, wanted: CompileOptions, length: int, sharpness: int | None, output: Output
 ) -> int:
     """Print the certificate from the weights alone."""
-    from softmachine.certify import certify_weights
+    from softmachine.certify import certify_or_run
     from softmachine.certify.exhaustive import prompts_by_length
     from softmachine.cli.output import spinner
 
     if bare is not None:
-        weights, inputs = bare, None
+        weights, domain, inputs = bare, None, None
     else:
         model = load_model(source, wanted, output, two_letters=True)
-        weights, inputs = model.weights, prompts_by_length(model)
+        weights, domain, inputs = model.weights, model.codec.domain(model.weights.vocabulary), prompts_by_length(model)
     with spinner("certifying", output):
-        certificate = certify_weights(weights, length, sharpness, inputs)
+        certificate = certify_or_run(weights, length, sharpness, domain, inputs)
     if output.as_json:
         output.print_json(certificate.to_json())
     else:

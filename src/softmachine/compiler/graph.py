@@ -177,9 +177,6 @@ class _Merger:
         return self._merged[node]
 
     def rebuild(self, node: Node) -> Node:
-        if isinstance(node, Named):
-            # ``restores`` is used by certificates only; the weights do not depend on it.
-            return replace(node, restores=()).with_forms(self.forms)
         if isinstance(node, Loop):
             self.node(node.carried)
             same = node.with_forms(self.forms)

@@ -14,7 +14,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Protocol
 
-from softmachine.certify import certify_theorem_program, require_theorem_weights
+from softmachine.certify import certify_model, has_theorem_weights
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.inputs.constraints import Constraints
@@ -83,14 +83,14 @@ def export_model(
         ConstructionError: If the architecture cannot hold the model.
         UsageError: If the folder cannot be written.
     """
-    model = _soften(model, context, form, progress)
+    given, model = model, _soften(model, context, form, progress)
     progress("choosing inputs to try")
     spec = build_prompt_format(model, _choose_inputs(model, context), context)
     with new_folder(folder, force=force) as new:
         filled = form.write_model(model, new, context, dtype, spec, progress)
         first, positions = filled.verifications[0], len(filled.tensors.model.positions)
         if not first.holds:
-            hint = _accuracy_hint(model, form, dtype)
+            hint = _accuracy_hint(given, form, dtype)
             raise PrecisionError(f"{model.name!r} gives a wrong output: {first.failure}", hint=hint)
         exported = ExportRecord(
             folder,
@@ -140,14 +140,13 @@ def _soften(model: Model, length: int, form: ExportFormat, progress: ProgressCal
     if model.attention == "soft" or not any(choosing):
         return model
     progress(f"certifying for {length:,} positions")
-    require_theorem_weights(model)
     try:
-        proof = certify_theorem_program(model, length, SHARPNESS)
+        proof = certify_model(model, length, SHARPNESS)
         if not proof.holds:
-            least = certify_theorem_program(model, length)
-            proof = certify_theorem_program(model, length, 1 << (least.sharpness - 1).bit_length())
+            least = certify_model(model, length)
+            proof = certify_model(model, length, 1 << (least.sharpness - 1).bit_length())
     except ConstructionError:
-        if "soft" not in model.theorem.attentions:
+        if "soft" not in model.theorem.attentions or not has_theorem_weights(model):
             raise
         return replace(model, weights=compile_program(model.theorem.signals(model.codec, "soft")))
     return replace(model, weights=proof.soft_transformer, certificate=proof)
@@ -270,7 +269,9 @@ def _longest_run(judge: Labeller, most: int, found: Sequence[LabelledWord], rng:
 
 
 def _accuracy_hint(model: Model, form: ExportFormat, dtype: str) -> str:
-    """The hint for a model that is not accurate enough."""
+    """The hint for a model that is not accurate enough, or has other weights than its source."""
+    if model.attention == "hard" and not has_theorem_weights(model):
+        return f"the weights are not those that the theorem {model.theorem.name} compiles the source to"
     better = find_checkpoint_theorem(model.source, form, dtype)
     if better is not None and better.name != model.theorem.name:
         return f"the theorem {better.name} is designed for {dtype}"

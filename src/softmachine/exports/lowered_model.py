@@ -1,6 +1,6 @@
 """Lowered transformer: dense arrays for a fixed number of positions, the input of all third-party formats.
 
-Also interval bounds of its coordinates, and rescaling to a range that all number formats have.
+Also rescaling to a range that all number formats have.
 """
 
 from __future__ import annotations
@@ -171,67 +171,13 @@ def max_units(model: LoweredTransformer) -> int:
     return max([1, *(len(layer.units) for layer in model.layers)])
 
 
-Bounds = tuple[Array, Array]
-"""Lower and upper bounds of each coordinate: one row for all positions, or one row per position."""
-
-
-def interval_forward(model: LoweredTransformer, *, per_position: bool = False) -> list[Bounds]:
-    """Bounds of each coordinate before the first layer and after each layer, by interval arithmetic.
-
-    With a row for every position, one-hot position coordinates are known exactly, and so are sums over them.
-    """
-    places = model.positions
-    least, most = (places, places) if per_position else (places.min(axis=0)[None], places.max(axis=0)[None])
-    low, high = model.embedding.min(axis=0) + least, model.embedding.max(axis=0) + most
-    found = [(low, high)]
-    for layer in model.layers:
-        # A head retrieves a convex combination of values of any positions.
-        for head in layer.heads:
-            values = interval_affine(head.value, found[-1])
-            mean = values[0].min(axis=0)[None], values[1].max(axis=0)[None]
-            added = interval_affine(DenseAffine(head.output, np.zeros(model.width)), mean)
-            low, high = low + added[0], high + added[1]
-        units = interval_affine(layer.first, (low, high))
-        added = interval_affine(layer.second, (np.maximum(units[0], 0), np.maximum(units[1], 0)))
-        low, high = low + added[0], high + added[1]
-        found.append((low, high))
-    return found
-
-
-def interval_affine(affine: DenseAffine, box: Bounds) -> Bounds:
-    """The range of an affine map over a box, by interval arithmetic."""
-    positive, negative = np.maximum(affine.weight, 0).T, np.minimum(affine.weight, 0).T
-    low, high = box
-    return low @ positive + high @ negative + affine.bias, high @ positive + low @ negative + affine.bias
-
-
-def max_magnitude(affine: DenseAffine, box: Bounds) -> Array:
-    """The largest absolute value of each component of an affine map over a box."""
-    low, high = interval_affine(affine, box)
-    sizes: Array = np.maximum(np.abs(low), np.abs(high)).max(axis=0)
-    return sizes
-
-
-def rescale_to_unit(model: LoweredTransformer, before: Sequence[Bounds], boxes: Sequence[Bounds]) -> LoweredTransformer:
-    """The same model, rescaled so that the bounds of every coordinate are within ±1.
-
-    Args:
-        model: The model.
-        before: Bounds of the coordinates before each layer.
-        boxes: Bounds of the coordinates before, between and after layers.
-    """
-    sizes = np.max([np.maximum(np.abs(low), np.abs(high)).max(axis=0) for low, high in boxes], axis=0)
-    scales = 2.0 ** -np.ceil(np.log2(np.maximum(sizes, 1.0)))
+def rescale(model: LoweredTransformer, scales: Array) -> LoweredTransformer:
+    """The same model whose coordinates hold their values times these powers of two."""
 
     def reading(affine: DenseAffine) -> DenseAffine:
         return DenseAffine(affine.weight / scales, affine.bias)
 
-    layers = [
-        replace(layer, heads=tuple(_balance_head(head, box) for head in layer.heads)).map_stream(
-            reading, lambda columns: columns * scales[:, None]
-        )
-        for layer, box in zip(model.layers, before, strict=True)
-    ]
+    layers = [layer.map_stream(reading, lambda columns: columns * scales[:, None]) for layer in model.layers]
     return replace(
         model,
         scales=scales,
@@ -242,13 +188,16 @@ def rescale_to_unit(model: LoweredTransformer, before: Sequence[Bounds], boxes: 
     )
 
 
-def _balance_head(head: LoweredHead, box: Bounds) -> LoweredHead:
-    """The head with queries and keys of about the same magnitude, for number formats with a small range."""
-    if not len(head.query.bias):
-        return head
-    ours, theirs = max_magnitude(head.query, box), max_magnitude(head.key, box)
+def balance_head(head: LoweredHead, query: Array, key: Array) -> LoweredHead:
+    """The head with queries and keys of about the same magnitude, for number formats with a small range.
+
+    Args:
+        head: The head.
+        query: The largest absolute value of each component of its queries.
+        key: The same of its keys.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        shift = np.where((ours > 0) & (theirs > 0), np.round(np.log2(ours / theirs) / 2), 0)
+        shift = np.where((query > 0) & (key > 0), np.round(np.log2(query / key) / 2), 0)
     return replace(head, query=head.query.scaled_by(2.0**-shift), key=head.key.scaled_by(2.0**shift))
 
 

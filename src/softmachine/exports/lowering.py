@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -30,16 +29,13 @@ from softmachine.exports.lowered_model import (
     PAD,
     UNKNOWN,
     Array,
-    Bounds,
     DenseAffine,
     LoweredHead,
     LoweredLayer,
     LoweredTransformer,
     ReluUnit,
-    interval_affine,
-    interval_forward,
-    max_magnitude,
-    rescale_to_unit,
+    balance_head,
+    rescale,
 )
 from softmachine.exports.requirements import (
     MAX_LAYERS,
@@ -51,10 +47,11 @@ from softmachine.exports.requirements import (
     require_table_size,
 )
 from softmachine.exports.sequence_length import InputLengths, build_length_layer, find_input_lengths
+from softmachine.ir.stream_facts import StreamFacts, iterate_stream_facts, join_stream_facts
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature
-from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
+from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 UNDERFLOW_GAP = 128.0
 """e⁻¹²⁸ is 0 in float32."""
@@ -67,25 +64,18 @@ def has_native_mask(head: Head, *, causal: bool) -> bool:
     return head.bias is None and head.mask is (Mask.CAUSAL if causal else Mask.ALL)
 
 
-def apply_mask_and_bias(
-    lowered: LoweredHead, head: Head, *, scale: float, causal: bool, count: int, first: int, box: Bounds
-) -> LoweredHead:
-    """The lowered head with the mask and the bias of the original; unchanged if the architecture's own mask fits.
+def mask_and_bias(head: Head, count: int, *, scale: float, causal: bool, largest_score: float) -> Array:
+    """What is added to the score of every pair of a query and a key, for the mask and the bias of a head.
 
     Args:
-        lowered: The head, whose scores do not yet include masks and biases.
-        head: The original.
+        head: The head.
+        count: The number of positions.
         scale: The factor of its scores, and so of its bias.
         causal: Whether the architecture masks later positions.
-        count: The number of positions.
-        first: The first coordinate of the one-hot encoding of the position.
-        box: Bounds of the coordinates there.
+        largest_score: The largest absolute value of its scores without masks and biases.
     """
-    if has_native_mask(head, causal=causal):
-        return lowered
     table = _bias_table(head, count) * scale
-    scores = float(max_magnitude(lowered.query, box) @ max_magnitude(lowered.key, box))
-    low = 2.0 ** np.ceil(np.log2(2 * scores + 2 * float(np.abs(table).max(initial=0)) + UNDERFLOW_GAP))
+    low = 2.0 ** np.ceil(np.log2(2 * largest_score + 2 * float(np.abs(table).max(initial=0)) + UNDERFLOW_GAP))
     low = min(low, MAX_MASK_PENALTY)
     for i in range(count):
         for j in range(count):
@@ -93,12 +83,7 @@ def apply_mask_and_bias(
                 table[i, j] = 0.0 if causal and j > i else -2 * low
         if head.mask in (Mask.PAST, Mask.FUTURE) and not head.mask.is_visible(0, i):
             table[i, 0] = -low
-    used = np.flatnonzero(table.any(axis=0))
-    width = lowered.query.weight.shape[1]
-    rows, units = np.zeros((len(used), width)), np.zeros((len(used), width))
-    rows[:, first : first + count] = table[:, used].T
-    units[np.arange(len(used)), first + used] = 1
-    return replace(lowered, query=_append_rows(lowered.query, rows), key=_append_rows(lowered.key, units))
+    return table
 
 
 def _bias_table(head: Head, count: int) -> Array:
@@ -155,23 +140,28 @@ class _Lowering:
         self.first, self.flags = transformer.width, transformer.width + self.count
 
     def lowered(self) -> LoweredTransformer:
-        plain = self.lower_plain()
-        boxes = interval_forward(plain, per_position=self.tabled)
-        whole = replace(
-            plain,
-            layers=self.with_masks(plain.layers, boxes),
-            unembedding=self.unembedding(plain, boxes[-1]),
-        )
-        # Values carried by a loop do not grow with its iterations, but interval bounds would: use those of the first.
-        extra = len(plain.layers) - len(self.rounds)
-        firsts = [*range(extra), *(extra + k for k, first in enumerate(self.rounds) if first == k)]
-        once = interval_forward(replace(plain, layers=tuple(plain.layers[k] for k in firsts)), per_position=self.tabled)
-        place = {k: once[n] for n, k in enumerate(firsts)}
-        before = [place[k] for k in range(extra)] + [place[extra + first] for first in self.rounds]
-        return rescale_to_unit(whole, before, once)
+        """The lowered model."""
+        empty = replace(self.transformer.embedding, rows=(*self.transformer.embedding.rows, ()))
+        known = replace(self.transformer, vocabulary=(*self.transformer.vocabulary, UNKNOWN), embedding=empty)
+        facts = once = list(iterate_stream_facts(known, self.lengths.pairs))
+        # Values carried by a loop do not grow with its iterations, but bounds would: scales use those of the first.
+        firsts = [k for k, first in enumerate(self.rounds) if first == k]
+        if len(firsts) < len(self.layers):
+            first_iterations = (Block(tuple(self.layers[k] for k in firsts)),)
+            once = list(iterate_stream_facts(replace(known, blocks=first_iterations), self.lengths.pairs))
+        before = [once[2 * firsts.index(first)] for first in self.rounds]
+        sizes = np.array([float(fact.size) for fact in join_stream_facts(once).bounds])
+        model = self.lower_unscaled(facts, before)
+        extra = np.ones(model.width - len(sizes))
+        return rescale(model, np.append(2.0 ** -np.ceil(np.log2(np.maximum(sizes, 1.0))), extra))
 
-    def lower_plain(self) -> LoweredTransformer:
-        """The lowered model without masks, biases and logits."""
+    def lower_unscaled(self, facts: Sequence[StreamFacts], before: Sequence[StreamFacts]) -> LoweredTransformer:
+        """The lowered model, with queries and keys that are balanced.
+
+        Args:
+            facts: What is known of the stream before and after every sublayer.
+            before: What is known of it before every layer, in the first iteration of a loop.
+        """
         transformer = self.transformer
         names = dict.fromkeys([*transformer.vocabulary, *(transformer.outputs if self.causal else ())])
         vocabulary = (*names, _unused_name(PAD, [*names]), _unused_name(UNKNOWN, [*names]))
@@ -179,7 +169,7 @@ class _Lowering:
         more = self.extra_coordinates()
         embedding = np.zeros((len(vocabulary), transformer.width + len(more)))
         embedding[: len(transformer.vocabulary), : transformer.width] = _dense(transformer.embedding)
-        layers = [self.layer(layer).widen(len(more)) for layer in self.layers]
+        layers = [self.layer(*each, len(more)) for each in zip(self.layers, facts[:-1:2], before, strict=True)]
         if self.finds_length:
             layers.insert(0, self.length_layer(len(more)))
         return LoweredTransformer(
@@ -194,7 +184,7 @@ class _Lowering:
             embedding=embedding,
             positions=self.positions(len(more)),
             layers=tuple(layers),
-            unembedding=DenseAffine(np.zeros((len(labels), embedding.shape[1])), np.zeros(len(labels))),
+            unembedding=self.unembedding(labels, len(more), facts[-1]),
         )
 
     def extra_coordinates(self) -> tuple[str, ...]:
@@ -225,37 +215,46 @@ class _Lowering:
         rows = np.pad(self.position_embedding(waiting=True), ((0, 0), (0, more)))
         return build_length_layer(waiting, rows, self.lengths, first=self.first, flags=self.flags)
 
-    def layer(self, layer: Layer) -> LoweredLayer:
-        heads = tuple(self.head(head) for head in layer.heads)
+    def layer(self, layer: Layer, facts: StreamFacts, before: StreamFacts, more: int) -> LoweredLayer:
+        """A layer on a stream with more coordinates, given facts about the stream before it."""
+        heads = [
+            LoweredHead(head.name, _affine(head.query), _affine(head.key), _affine(head.value), _dense(head.output))
+            for head in layer.heads
+        ]
         added = np.array([float(number) for number in layer.feed_forward.second.bias])
-        return LoweredLayer.from_units(heads, [*_units(layer.feed_forward, self.count)], added)
+        lowered = LoweredLayer.from_units(tuple(heads), [*_units(layer.feed_forward, self.count)], added).widen(more)
+        pairs = zip(lowered.heads, layer.heads, strict=True)
+        return replace(lowered, heads=tuple(self.head(own, head, facts, before) for own, head in pairs))
 
-    def head(self, head: Head) -> LoweredHead:
-        query = _affine(head.query).scaled_by(self.scale(head))
-        return LoweredHead(head.name, query, _affine(head.key), _affine(head.value), _dense(head.output))
+    def head(self, lowered: LoweredHead, head: Head, facts: StreamFacts, before: StreamFacts) -> LoweredHead:
+        """A head with the scale, the mask and the bias of the original."""
+        scale = self.scale(head)
+        queries, keys = (np.array([float(fact.size) for fact in before.of(part)]) for part in (head.query, head.key))
+        query, key, queries = lowered.query.scaled_by(scale), lowered.key, queries * scale
+        if not has_native_mask(head, causal=self.causal):
+            largest = scale * float(facts.bound_score(head))
+            table = mask_and_bias(head, self.count, scale=scale, causal=self.causal, largest_score=largest)
+            used = np.flatnonzero(table.any(axis=0))
+            rows, units = np.zeros((len(used), query.weight.shape[1])), np.zeros((len(used), query.weight.shape[1]))
+            rows[:, self.first : self.first + self.count] = table[:, used].T
+            units[np.arange(len(used)), self.first + used] = 1
+            query, key = _append_rows(query, rows), _append_rows(key, units)
+            queries, keys = np.append(queries, np.abs(rows).max(axis=1)), np.append(keys, np.ones(len(used)))
+        return balance_head(replace(lowered, query=query, key=key), queries, keys)
 
     def scale(self, head: Head) -> float:
         """The inverse temperature: the largest of all positions; at the others it only sharpens the softmax."""
         scale = head.weighting.scale
         return _power_of_two(max(self.lengths.feature_values(scale))) if isinstance(scale, Feature) else float(scale)
 
-    def with_masks(self, layers: Sequence[LoweredLayer], boxes: Sequence[Bounds]) -> tuple[LoweredLayer, ...]:
-        """The layers with the masks and biases of the original heads."""
-        found = list(layers[:1]) if self.finds_length else []
-        for original in self.layers:
-            layer, box = layers[len(found)], boxes[len(found)]
-            see = partial(apply_mask_and_bias, causal=self.causal, count=self.count, first=self.first, box=box)
-            pairs = zip(layer.heads, original.heads, strict=True)
-            found.append(replace(layer, heads=tuple(see(own, head, scale=self.scale(head)) for own, head in pairs)))
-        return tuple(found)
-
-    def unembedding(self, model: LoweredTransformer, box: Bounds) -> DenseAffine:
+    def unembedding(self, labels: Sequence[str], more: int, facts: StreamFacts) -> DenseAffine:
         """Logits of all labels; those of labels that the model never emits are below any other."""
         own = _affine(self.transformer.unembedding)
-        own = DenseAffine(np.pad(own.weight, ((0, 0), (0, model.width - own.weight.shape[1]))), own.bias)
-        weight, bias = np.zeros((len(model.labels), model.width)), np.zeros(len(model.labels))
-        bias[:] = math.floor(float(interval_affine(own, box)[0].min())) - 1
-        weight[list(model.outputs)], bias[list(model.outputs)] = own.weight, own.bias
+        lowest = min(fact.low for fact in facts.of(self.transformer.unembedding))
+        weight = np.zeros((len(labels), self.transformer.width + more))
+        bias = np.full(len(labels), math.floor(lowest) - 1.0)
+        outputs = [labels.index(output) for output in self.transformer.outputs]
+        weight[outputs, : self.transformer.width], bias[outputs] = own.weight, own.bias
         return DenseAffine(weight, bias)
 
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
 
-from softmachine.certify import certify_theorem_program
+from softmachine.certify import recompute_certificate
 from softmachine.compiler.model import Model
 from softmachine.exports.folder import new_folder
 from softmachine.exports.manifest import (
@@ -228,7 +228,7 @@ def _with_certificate(model: Model, length: int, stored: Json | None) -> Model:
     Raises:
         SourceError: If the recomputed certificate does not hold or differs.
     """
-    proof = certify_theorem_program(model, length, None if stored is None else stored["sharpness"])
+    proof = recompute_certificate(model, length, None if stored is None else stored["sharpness"])
     model = replace(model, certificate=proof)
     facts = proof.to_json()
     claims = {} if stored is None else {key: stored[key] for key in ("length", "sharpness", "digests", "holds")}

@@ -11,38 +11,39 @@ what a hint claims beyond that is an assumption, and the fact about the head nam
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, product
 from math import ceil, floor
 from operator import mul
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
+from softmachine.ir.first_position import FirstPosition
 from softmachine.ir.function_tables import (
     Column,
     FunctionTables,
-    Row,
     Table,
     placed_rows,
     stack_columns,
     token_rows,
 )
 from softmachine.ir.guards import RowBounds, find_guards
+from softmachine.ir.head_rules import HeadFact, adopt_hint, judge
 from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm
+from softmachine.ir.position_functions import PositionFunction
 from softmachine.ir.primitives import (
     Attention,
     Loop,
     Named,
     Norm,
     Position,
-    ScoreDecay,
     Token,
     Unit,
+    find_outside,
     inputs_outside_loops,
 )
 from softmachine.ir.program import Program
@@ -55,31 +56,6 @@ NOTHING = Affine({})
 Key = tuple[frozenset[tuple[Atom, Fraction]], Fraction]
 MAX_LOOP_PASSES = 4
 """Passes through the body of a loop before the facts of what it carries are widened."""
-
-
-@dataclass(frozen=True)
-class HeadFact:
-    """What is proved of the scores of a head.
-
-    Args:
-        rule: The rule; "uniform" if all keys have one score, "none" if none applies.
-        gap: Other scores are at least this much below the best; None if nothing is known.
-        single_key: Whether keys that tie for the best score hold equal values.
-        decay: How the other scores decay.
-        unique: Whether only one key has the best score.
-        index: Of a lookup, a form with the sign of the position that it asks for.
-        assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
-        reason: Why nothing is known.
-    """
-
-    rule: str
-    gap: Fraction | Monomial | None = None
-    single_key: bool = False
-    decay: ScoreDecay = ScoreDecay.FLAT
-    unique: bool = False
-    index: Affine | None = None
-    assumptions: tuple[str, ...] = ()
-    reason: str = ""
 
 
 @dataclass
@@ -103,37 +79,36 @@ class Analysis:
 
     def __post_init__(self) -> None:
         self.positions = self.program.position_count or self.length + 1
-        fixed = self.length if self.program.position_count else None
-        self.by_token = FunctionTables(token_rows(self.domain), fixed)
-        self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
-        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed, self.best_keys)
-        self.at_start = FunctionTables([Row(0, token) for token in sorted(self.domain.first)], fixed)
-        self.bounds: tuple[dict[Node, list[RowBounds | None]], ...] = ({}, {})
-        """Bounds in each row of the tables by token and by place."""
+        self.functions: dict[Atom, PositionFunction] = {}
+        """What the position alone decides at every length."""
+        self.by_token = FunctionTables(token_rows(self.domain), self.is_padded, self.functions)
+        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), self.is_padded)
+        self.first = FirstPosition(self)
+        self.bounds_by_token: dict[Node, list[RowBounds | None]] = {}
+        """Bounds in each row of the tables by token, …"""
+        self.bounds_by_place: dict[Node, list[RowBounds | None]] = {}
+        """… and by place."""
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
         self.order: dict[Node, int] = {}
-        self.shares_of_start: set[Atom] = set()
-        """What is 1/c, for the number c of keys that tie in a head, because the start token is one of them."""
+        self.tied: dict[object, Attention] = {}
+        """A head for each way of scoring keys: heads that score them alike have the same number of best keys."""
         self.reciprocals: dict[Atom, Affine] = {}
-        """Means that are a multiple of 1/(i+1) and a constant: of numbers that only the first token distinguishes."""
+        """Means, as forms over what is equal to 1/(i+1), or to 1/c for a number c of keys that tie."""
         self.reciprocal = Position(RECIPROCAL.name, (REALS,), RECIPROCAL)
+        self.outside: dict[Loop, list[Node]] = {}
+        """The nodes that the body of a loop reads and that do not depend on what it carries."""
+        self.facts[self.reciprocal, 0] = self.of_feature(RECIPROCAL)
         self._visited: set[Node] = set()
         self._forms: dict[Key, Fact] = {}
         self._pieces: dict[Key, PiecewiseForm | None] = {}
-        self._named: defaultdict[Atom, list[Named]] = defaultdict(list)
-        self._open: set[Key] = set()
+        self._parts: dict[Key, list[Affine]] = {}
+        self._named: dict[Atom, tuple[Named, ...]] = {}
 
-    def run(self) -> Analysis:
-        """Find the facts that the scores of heads need."""
-        forms = self.program.logits.forms
-        heads = [node for node in topological_order(forms) if isinstance(node, Attention)]
-        if any(isinstance(node, Loop) for node in topological_order(forms)):
-            self.follow(forms)
-            return self
-        self.follow([form for head in heads if _chooses(head) for form in head.inputs()])
-        self.follow([Affine({(head, k): ONE}) for head in heads for k in range(len(head.value))])
-        return self
+    @property
+    def is_padded(self) -> bool:
+        """Whether the number of positions is fixed."""
+        return self.program.position_count is not None
 
     def follow(self, forms: Iterable[Affine]) -> None:
         """Find the facts of all nodes that forms depend on."""
@@ -148,7 +123,11 @@ class Analysis:
             case Token():
                 self.by_token.has(node)
             case Position():
-                self.facts[node, 0] = self.of_feature(node.feature)
+                function = None if self.is_padded else PositionFunction.of_feature(node.feature)
+                if function is not None:
+                    self.functions[node, 0] = function
+                fact = None if function is None else function.fact(self.positions)
+                self.facts[node, 0] = fact or self.of_feature(node.feature)
             case Attention():
                 self.attention(node)
             case Loop():
@@ -156,12 +135,20 @@ class Analysis:
             case Named():
                 for k, form in enumerate(node.forms):
                     self.facts[node, k] = self.of(form, node)
+                    if (function := self.function(form)) is not None:
+                        self.functions[node, k] = function
                     for atom in form.terms:
                         if not isinstance(atom[0], Token):
-                            self._named[atom].append(node)
+                            self._named[atom] = (*self._named.get(atom, ()), node)
             case Unit():
                 for k, form in enumerate(node.forms):
                     self.facts[node, k] = self.of_unit(node, form)
+                    function = None if isinstance(node, Norm) else self.function(form)
+                    if function is not None and (unit := function.apply(node.activation)) is not None:
+                        self.functions[node, k] = unit
+                        self.facts[node, k] = unit.fact(self.positions) or self.facts[node, k]
+        if not self.is_padded:
+            self.first.visit(node)
 
     def of_unit(self, node: Unit, form: Affine) -> Fact:
         """What is known of a hidden unit."""
@@ -175,9 +162,14 @@ class Analysis:
         return Fact(max(fact.low, ZERO), max(fact.high, ZERO), fact.step, fact.step)
 
     def of_feature(self, feature: Feature) -> Fact:
-        """What is known of a position feature, at all positions of all lengths."""
+        """What is known of a position feature, at all positions of all lengths.
+
+        If the number of positions is fixed, n is any number up to the length, so that i may be larger than n.
+        """
         fixed = self.program.position_count is not None
-        exact = Fact.of(feature.at(i, self.length) for i in range(self.positions)) if fixed else None
+        if fixed and feature.needs_length:
+            return Fact(-INFINITY, INFINITY)
+        exact = Fact.of(map(feature.at, range(self.positions))) if fixed else None
         if isinstance(feature, Monomial):
             fact = _monomial_fact(feature, self.positions - 1)
             if exact is None or (exact.values is not None and fact.step is not None and fact.step.is_constant):
@@ -200,20 +192,26 @@ class Analysis:
         """What is known of a form; ``own`` is the node that it defines, if any."""
         key = form.key
         if key not in self._forms:
-            base = self._forms[key] = self.sum(form)
-            if self.is_worth_enumerating(form, base):
+            function = self.function(form)
+            exact = None if function is None else function.fact(self.positions)
+            base = self._forms[key] = exact or self.sum(form)
+            if exact is None and self.is_worth_enumerating(form, base):
                 pieces = self._pieces[key] = self.pieces(form, own)
                 found = None if pieces is None else pieces.fact()
                 if pieces is not None and found is not None:
-                    parts = [(ONE, found), (ONE, self.sum(pieces.other))]
-                    self._forms[key] = (sum_facts(parts, ZERO) if pieces.other.terms else found).narrow(base)
+                    beside = [(ONE, found), (ONE, self.sum(pieces.other))]
+                    self._forms[key] = (sum_facts(beside, ZERO) if pieces.other.terms else found).narrow(base)
+                elif len(parts := self.split(absorbed := self.absorb(form, own))) > 1:
+                    self._parts[key] = parts
+                    found = sum_facts([(ONE, self.of(part)) for part in parts], absorbed.constant)
+                    self._forms[key] = found.narrow(base)
         return self._forms[key]
 
     def is_worth_enumerating(self, form: Affine, base: Fact) -> bool:
-        """Whether boxes can show more of a form than the sum of its terms."""
+        """Whether boxes can show more of a form than the sum of its terms, or of its errors."""
         units = any(isinstance(node, Unit) and node.activation == "relu" for node, _ in form.terms)
         several = len({node for node, _ in form.terms}) > 1
-        return not base.is_constant and (units or (several and base.values is not None))
+        return units or (several and base.values is not None and not base.is_constant)
 
     def sum(self, form: Affine) -> Fact:
         """What the terms of a form show; what the token decides is exact."""
@@ -226,13 +224,36 @@ class Analysis:
             exact = Fact.of(self.by_place.column(form).distinct())
             if exact.values is not None and (base.step is None or base.step.is_constant):
                 return exact
-            return Fact(exact.low, exact.high, base.step, base.difference)
+            return replace(base, low=exact.low, high=exact.high)
         return base
+
+    def split_local(self, form: Affine) -> tuple[Affine, Affine]:
+        """What the token, and whether the position is 0, decide of a form, without the constant; and the rest."""
+        local = Affine({atom: f for atom, f in form.terms.items() if self.by_token.has(atom[0])})
+        return local, form + local * -ONE
+
+    def function(self, form: Affine) -> PositionFunction | None:
+        """The form as a function of the position, if it is one; tokens count where only the first one matters."""
+        local, rest = self.split_local(form)
+        others = [(factor, self.functions.get(atom)) for atom, factor in rest.terms.items()]
+        parts = [(factor, function) for factor, function in others if function is not None]
+        if self.is_padded or not form.terms or len(parts) < len(others):
+            return None
+        values = [self.by_token.values(local, start=start) for start in (True, False)]
+        if max(map(len, values)) > 1:
+            return None
+        first, later = (value for found in values for value in found or {ZERO})
+        return PositionFunction.sum([*parts, (ONE, PositionFunction((first,), ((later, ZERO, ZERO),)))], form.constant)
 
     def piecewise(self, form: Affine) -> PiecewiseForm | None:
         """The boxes of a form that has been analysed; None if it has none."""
         self.of(form)
         return self._pieces.get(form.key)
+
+    def parts(self, form: Affine) -> list[Affine]:
+        """The forms, each with units of one line, of which a form that has been analysed is the sum."""
+        self.of(form)
+        return self._parts.get(form.key, [])
 
     def pieces(self, original: Affine, own: Named | None, *, partly: bool = False) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
@@ -244,13 +265,13 @@ class Analysis:
         rest = Affine({atom: factor for atom, factor in form.terms.items() if atom not in units}, form.constant)
         forms = [rest, *pre]
         variables = [a for a in dict.fromkeys(a for f in forms for a in f.terms) if not isinstance(a[0], Token)]
-        tables = self.by_place if any(map(self.is_tabulated, variables)) else self.by_token
         local = {a for f in forms for a in f.terms if isinstance(a[0], Token) or self.is_tabulated(a)}
         free = [a for a in variables if a not in local]
         finite = {a: values for a in free if (values := self.facts[a].values) is not None}
         infinite = [a for a in free if a not in finite]
         parts = [Affine({a: factor for a, factor in f.terms.items() if a in local}) for f in forms]
         placed = [a for a in infinite if a in self.placed_values]
+        tables = self.by_place if placed or any(map(self.is_tabulated, variables)) else self.by_token
         split = self.find_line(forms, [a for a in infinite if a not in self.placed_values])
         if split is None:
             return None if partly else self.pieces(original, own, partly=True)
@@ -260,6 +281,16 @@ class Analysis:
         columns = [*map(tables.column, parts), *(guard.offset or tables.column(NOTHING) for guard in guards)]
         table = self.place_values(columns, placed, forms) if placed else stack_columns(columns)
         return table and PiecewiseForm(forms, weights, table, finite, guards, line, slopes, other)
+
+    def split(self, form: Affine) -> list[Affine]:
+        """The form as a sum of forms, each with the units of one line."""
+        groups: defaultdict[frozenset[tuple[Atom, Fraction]], dict[Atom, Fraction]] = defaultdict(dict)
+        for (node, k), factor in form.terms.items():
+            read = node.forms[k].terms if isinstance(node, Unit) else {(node, k): ONE}
+            infinite = [a for a in read if not isinstance(a[0], Token) and self.facts[a].values is None]
+            first = min(infinite, key=lambda atom: (self.order[atom[0]], atom[1]), default=None)
+            groups[frozenset((a, read[a] / read[first]) for a in infinite if first)][node, k] = factor
+        return [Affine(terms) for terms in groups.values()]
 
     def place_values(self, columns: Sequence[Column], placed: Sequence[Atom], forms: Sequence[Affine]) -> Table | None:
         """The rows of columns for a position and a token, for all values of some atoms there; None if too many."""
@@ -323,58 +354,82 @@ class Analysis:
 
     def attention(self, node: Attention) -> None:
         """Judge a head, and find the facts of what it retrieves."""
-        from softmachine.ir.head_rules import adopt_hint, averages_start, judge
-
         head = judge(self, node)
-        if node.name in self.hints and head.rule != "uniform":
+        if node.name in self.hints and head.rule != "uniform" and node.weighting.is_hard:
             head = adopt_hint(self, head, self.hints[node.name])
         self.heads[node] = head
         single = head.single_key or node.weighting.is_unique_hard
         for k, form in enumerate(node.value):
+            self.reciprocals.pop((node, k), None)
             value = self.of(form)
             if head.rule == "uniform" and not node.weighting.is_unique_hard:
                 fact = self.of_mean(node, form, value, k)
             elif single:
-                fact = _moved(value)
+                fact = _retrieved(value, node)
             elif value.is_constant:
                 fact = value
             else:
-                step = value.step
-                whole = step is not None and step.is_same_at_all_positions
-                share = Step(step.factor, length=step.length, counts=frozenset([node])) if step and whole else None
-                fact = Fact(value.low, value.high, share, share)
-                if step is not None and step.is_constant and node in self.best_keys:
-                    self.place_mean((node, k), value, step.factor)
-                if share is not None and share.factor == 1 and averages_start(self, node, form):
-                    self.shares_of_start.add((node, k))
-                    fact = Fact(Fraction(1, self.positions), ONE, share, share)
+                fact = self.of_tied(node, form, value, k)
             if node.mask in (Mask.PAST, Mask.FUTURE):
                 fact = fact.join(Fact.of([ZERO]))
             self.facts[node, k] = fact
 
-    def place_mean(self, atom: Atom, value: Fact, step: Fraction) -> None:
-        """List the values of a mean over tied keys at each position, if they are few."""
-        counts = [len(keys) for keys in self.best_keys[atom[0]]] if isinstance(atom[0], Attention) else []
-        if not step or (value.high - value.low) / step * max(counts, default=0) > MAX_VALUES:
+    def of_tied(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
+        """What is known of a mean over the keys that tie.
+
+        **Lemma (count).** If the value is 1 at position 0 and 0 elsewhere, and position 0 is always among the best
+        keys, the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the sum
+        of the mean and the value at the query is 1/c with c = 1 at position 0.
+        """
+        pairs = Counter((query.key, key.key) for query, key in zip(node.query, node.key, strict=True))
+        head = self.tied.setdefault((node.mask, node.bias, frozenset(pairs.items())), node)
+        step, function = value.step, self.function(form)
+        whole = step is not None and step.is_same_at_all_positions and node.weighting.is_hard
+        share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
+        self.place_mean((node, k), form)
+        if function is None or share is None or not function.is_start or not self.first.is_best(node):
+            return Fact(value.low, value.high, share, share)
+        fact = Fact(Fraction(1, self.positions), ONE, share, share, exact=share)
+        if node.mask is Mask.PAST:
+            reciprocal = Node(f"1/{node.label(k)}", (REALS,))
+            self.facts[reciprocal, 0] = fact
+            self.reciprocals[node, k] = Affine({(reciprocal, 0): ONE}) + form * -ONE
+        return fact
+
+    def place_mean(self, atom: Atom, form: Affine) -> None:
+        """List the values of a mean over tied keys at each position, if they are few.
+
+        The mean of what the position decides is known; the rest is a mean of multiples of a step.
+        """
+        head = atom[0]
+        best = self.by_place.best_keys(head) if isinstance(head, Attention) else None
+        local = Affine({a: f for a, f in form.terms.items() if self.by_place.is_positional(Affine({a: ONE}))})
+        placed = self.by_place.by_position(local)
+        rest = self.of(form + local * -ONE)
+        step = rest.step.factor if rest.step is not None and rest.step.is_constant else ZERO
+        if not isinstance(head, Attention) or best is None or placed is None or not step:
             return
+        if (rest.high - rest.low) / step * max(map(len, best), default=0) > MAX_VALUES:
+            return
+        means = self.by_place.means(head, placed).fractions()
         self.placed_values[atom] = [
-            tuple(x * step / n for x in range(ceil(value.low / step * n), floor(value.high / step * n) + 1))
+            tuple(mean + x * step / n for x in range(ceil(rest.low / step * n), floor(rest.high / step * n) + 1))
             if n
             else (ZERO,)
-            for n in counts
+            for mean, n in zip(means, map(len, best), strict=True)
         ]
 
     def of_mean(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
         """What is known of a mean over all visible keys."""
         if value.is_constant:
             return value
-        found = self.values_by_first(form)
-        if found is not None and node.mask is Mask.CAUSAL:
-            first, later = found
-            self.facts[self.reciprocal, 0] = self.of_feature(RECIPROCAL)
-            self.reciprocals[node, k] = Affine({(self.reciprocal, 0): first - later}, later)
-            fact = self.sum(self.reciprocals[node, k])
-            return replace(fact, is_reciprocal=(first, later) == (ONE, ZERO))
+        function = self.function(form) if node.mask is Mask.CAUSAL else None
+        if function is not None and (mean := function.mean()) is not None:
+            self.functions[node, k] = mean
+            if mean.reciprocal is not None:
+                constant, factor = mean.reciprocal
+                self.reciprocals[node, k] = Affine({(self.reciprocal, 0): factor} if factor else {}, constant)
+            return mean.fact(self.positions) or value
         step = value.step
         if step is None or not step.is_same_at_all_positions:
             return Fact(value.low, value.high)
@@ -391,62 +446,102 @@ class Analysis:
                 share = Step(step.factor, length=step.length, counts=frozenset([node]))
         return Fact(value.low, value.high, share, share)
 
-    def values_by_first(self, form: Affine) -> tuple[Fraction, Fraction] | None:
-        """The value at position 0 and the one at all later positions, if the token decides them."""
-        if self.domain.placed is not None or not self.by_token.has_form(form):
-            return None
-        column = dict(
-            zip((row.token for row in self.by_token.rows), self.by_token.column(form).fractions(), strict=True)
-        )
-        first = {column[token] for token in self.domain.first}
-        later = {column[token] for token in self.domain.later}
-        return (first.pop(), later.pop()) if len(first) == len(later) == 1 else None
-
     # Loops.
 
     def loop(self, node: Loop) -> None:
-        """Facts of what a loop carries that hold at the beginning of every iteration."""
-        carried = [self.of(form) for form in node.initial]
-        visited, order = set(self._visited), dict(self.order)
-        forms, pieces, facts = dict(self._forms), dict(self._pieces), dict(self.facts)
-        named = {atom: list(nodes) for atom, nodes in self._named.items()}
-        heads, bounds = dict(self.heads), tuple(map(dict, self.bounds))
-        for turn in count():
-            self._visited, self.order = set(visited), dict(order)
-            self._forms, self._pieces, self.facts = dict(forms), dict(pieces), dict(facts)
-            self._named = defaultdict(list, {atom: list(nodes) for atom, nodes in named.items()})
-            self.heads, self.bounds = dict(heads), tuple(map(dict, bounds))
-            self._visited.add(node.carried)
-            self.order[node.carried] = len(self.order)
-            self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}
-            self.follow(node.body)
-            joined = [before.join(self.of(form)) for before, form in zip(carried, node.body, strict=True)]
-            if joined == carried:
+        """Facts of the body of a loop that hold in every iteration, and of what it returns.
+
+        What position and token decide is tabulated, iteration by iteration. Otherwise what is carried has the join of
+        its initial facts and of those after each iteration. Bounds that still grow after some iterations are widened to
+        the next threshold; another iteration over a fixpoint then narrows them.
+        """
+        outside = self.outside[node] = find_outside(node)
+        for inner in outside:
+            if inner not in self._visited:
+                self.visit(inner)
+        initial = [self.of(form) for form in node.initial]
+        state = {name: copy(getattr(self, name)) for name in _STATE}
+        tables, times = self.by_place.iterations(node), self.count_iterations(node)
+        if tables is not None:
+            begins = zip(*(tables[:-1] or tables), strict=True)
+            self.iterate(node, state, [Fact.of(x for c in columns for x in c.distinct()) for columns in begins])
+            self.facts |= {(node, k): Fact.of(column.distinct()) for k, column in enumerate(tables[-1])}
+            return
+        carried = initial
+        for turn in count(1):
+            joined = [old.join(new) for old, new in zip(carried, self.iterate(node, state, carried), strict=True)]
+            if turn >= times or joined == carried:
                 break
             if turn >= MAX_LOOP_PASSES:
-                joined = [new if new == old else _widen(new) for old, new in zip(carried, joined, strict=True)]
+                joined = [old.widen(new, self.positions) for old, new in zip(carried, joined, strict=True)]
             carried = joined
-        self.facts |= {(node, k): fact for k, fact in enumerate(carried)}
+        if turn > MAX_LOOP_PASSES:
+            carried = [old.join(new) for old, new in zip(initial, self.iterate(node, state, carried), strict=True)]
+            joined = [old.join(new) for old, new in zip(initial, self.iterate(node, state, carried), strict=True)]
+        self.facts |= {(node, k): fact for k, fact in enumerate(joined)}
+
+    def iterate(self, node: Loop, state: Mapping[str, Any], carried: Sequence[Fact]) -> list[Fact]:
+        """Find the facts of the body of a loop, from those of what it carries; return those of the next values."""
+        vars(self).update({name: copy(value) for name, value in state.items()})
+        self._visited.add(node.carried)
+        self.order[node.carried] = len(self.order)
+        self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}
+        self.follow(node.body)
+        inside = self._visited - state["_visited"]
+        return [_forget_counts(self.of(form), inside) for form in node.body]
+
+    def count_iterations(self, node: Loop) -> int:
+        """An upper bound of the number of iterations of a loop."""
+        if isinstance(node.iterations, Feature) and self.program.position_count is None:
+            return floor(node.iterations.high.at(self.positions))
+        return node.count_iterations(self.length)
+
+
+_STATE = (
+    "_visited",
+    "order",
+    "_forms",
+    "_pieces",
+    "_parts",
+    "_named",
+    "facts",
+    "heads",
+    "placed_values",
+    "functions",
+    "tied",
+    "reciprocals",
+    "bounds_by_token",
+    "bounds_by_place",
+)
+"""The attributes of an analysis that hold facts of nodes."""
 
 
 def _chooses(head: Attention) -> bool:
     return head.bias is not None or any(form.terms for form in head.key)
 
 
-def _widen(fact: Fact) -> Fact:
-    """No bounds; a step only if it is an integer everywhere."""
-    whole = fact.step is not None and fact.step.is_constant and fact.step.factor.denominator == 1
-    step = Step(ONE) if whole else None
-    return Fact(-INFINITY, INFINITY, step, step)
-
-
-def _moved(fact: Fact) -> Fact:
-    """What is known at another position: not what depends on the position."""
+def _forget_counts(fact: Fact, heads: Set[Node]) -> Fact:
+    """What is known in the next iteration, in which other numbers of keys may tie in some heads."""
 
     def keep(step: Step | None) -> Step | None:
-        return step if step is not None and step.is_same_at_all_positions else None
+        return None if step is None or step.counts & heads else step
 
-    return Fact(fact.low, fact.high, keep(fact.step), keep(fact.difference), fact.values)
+    return replace(fact, step=keep(fact.step), difference=keep(fact.difference), exact=keep(fact.exact))
+
+
+def _retrieved(fact: Fact, head: Attention) -> Fact:
+    """What is known of a value that a head retrieves from one of the keys that tie.
+
+    Steps that depend on the position are dropped, but 1/(i+1) becomes 1/c for the number c of positions up to this key.
+    """
+
+    def keep(step: Step | None) -> Step | None:
+        if step is None or step.is_same_at_all_positions:
+            return step
+        moved = replace(step, next=0, counts=step.counts | {head})
+        return moved if step.next == 1 and not step.rest and not step.counts else None
+
+    return Fact(fact.low, fact.high, keep(fact.step), keep(fact.difference), fact.values, keep(fact.exact))
 
 
 def _monomial_fact(feature: Monomial, last: int) -> Fact:
@@ -465,5 +560,5 @@ def _monomial_fact(feature: Monomial, last: int) -> Fact:
     step = None
     if min(feature.i, feature.n) >= 0:
         step = Step(feature.factor, max(-feature.next, 0), max(-feature.length, 0), max(-feature.rest, 0))
-    is_reciprocal = feature in (Monomial(next=-1), Monomial(rest=-1))
-    return Fact(low, high, step, step, is_reciprocal=is_reciprocal)
+    exact = None if feature.i or feature.n else Step(feature.factor, -feature.next, -feature.length, -feature.rest)
+    return Fact(low, high, step, step, exact=exact)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE, ZERO
 from softmachine.ir.lifter import is_read_directly
-from softmachine.ir.primitives import Loop, Named, Unit
+from softmachine.ir.primitives import Loop, Named, Unit, expand_named
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 
 
@@ -42,7 +42,7 @@ class _Removal:
                 continue
             self.analysis.visit(new)
             if isinstance(new, Unit) and new.activation == "relu" and self.analysis.of(new.forms[0]).low >= ZERO:
-                self.linear[new, 0] = expand(new.forms[0])
+                self.linear[new, 0] = expand_named(new.forms[0])
         program = self.analysis.program
         logits = replace(program.logits, forms=self.forms(program.logits.forms))
         self.analysis.program = replace(program, logits=logits)
@@ -59,14 +59,3 @@ class _Removal:
         """The form with g in place of every ReLU(g), and without names of what is read directly."""
         linear = [atom for atom in form.terms if atom in self.linear]
         return Affine.sum([form, *((self.linear[a] + Affine({a: -ONE})) * form.terms[a] for a in linear)])
-
-
-def expand(form: Affine) -> Affine:
-    """Write a form over what is not named."""
-    if not any(isinstance(node, Named) for node, _ in form.terms):
-        return form
-    parts = [
-        (node.forms[k] if isinstance(node, Named) else Affine({(node, k): ONE})) * factor
-        for (node, k), factor in form.terms.items()
-    ]
-    return Affine.sum([Affine({}, form.constant), *parts])

@@ -102,13 +102,15 @@ class Domain:
             yield from (tokens for tokens in longer if self._find_violation_of_prefix(tokens) is None)
 
     def to_json(self) -> dict[str, object]:
-        """As plain data; tokens are sorted."""
+        """As plain data; tokens are sorted, and ``placed`` is a list of (tokens, number of positions)."""
         return {
             "first": sorted(self.first),
             "later": sorted(self.later),
             "unique": list(map(sorted, self.unique)),
             "unique_later": list(map(sorted, self.unique_later)),
-            "placed": None if self.placed is None else list(map(sorted, self.placed)),
+            "placed": None
+            if self.placed is None
+            else [[sorted(here), len(list(run))] for here, run in groupby(self.placed)],
         }
 
     def __str__(self) -> str:

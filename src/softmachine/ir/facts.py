@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from math import gcd, inf, lcm
 from typing import cast
 
@@ -43,7 +42,7 @@ class Step:
 
     Args:
         factor: A nonnegative rational.
-        next: a.
+        next: a; it may be negative, as b and c may.
         length: b.
         rest: c.
         counts: Heads; the count of a head is the number of keys that tie for its maximum.
@@ -105,7 +104,10 @@ NO_STEP = Step(ZERO)
 
 def join_steps(steps: Iterable[Step | None]) -> Step | None:
     """The join of steps; None, which means that nothing is known, if one is."""
-    return reduce(lambda a, b: None if a is None or b is None else a.join(b), steps, NO_STEP)
+    total: Step | None = NO_STEP
+    for step in steps:
+        total = None if total is None or step is None else total.join(step)
+    return total
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Fact:
         step: All values are multiples of it; None if nothing is known.
         difference: Differences of two values of one length are multiples of it; None if nothing is known.
         values: All values, in order, if they are few.
-        is_reciprocal: Whether every value is 1/k for an integer k ≥ 1.
+        exact: A positive step that every value is equal to, such as 1/(i+1); None if there is none.
     """
 
     low: Fraction
@@ -126,15 +128,23 @@ class Fact:
     step: Step | None = None
     difference: Step | None = None
     values: tuple[Fraction, ...] | None = None
-    is_reciprocal: bool = False
+    exact: Step | None = None
 
     @staticmethod
     def of(values: Iterable[Fraction]) -> Fact:
         """The fact that a number is one of these."""
-        listed = tuple(sorted(set(values)))
-        low, high = listed[0], listed[-1]
-        difference = Step(common_step(value - low for value in listed))
-        return Fact(low, high, Step(common_step(listed)), difference, listed if len(listed) <= MAX_VALUES else None)
+        listed = list(values)
+        over = lcm(*(value.denominator for value in listed))
+        return Fact.of_quotients((value.numerator * (over // value.denominator) for value in listed), over)
+
+    @staticmethod
+    def of_quotients(numerators: Iterable[int], denominator: int) -> Fact:
+        """The fact that a number is one of these."""
+        listed = sorted(set(numerators))
+        ends, steps = (listed[0], listed[-1]), (gcd(*listed), gcd(*(number - listed[0] for number in listed)))
+        low, high, step, difference = (Fraction(x, denominator) for x in (*ends, *steps))
+        values = tuple(Fraction(x, denominator) for x in listed) if len(listed) <= MAX_VALUES else None
+        return Fact(low, high, Step(step), Step(difference), values)
 
     @property
     def is_constant(self) -> bool:
@@ -147,6 +157,12 @@ class Fact:
         return self.values is not None and set(self.values) <= {ZERO, ONE}
 
     @property
+    def is_reciprocal(self) -> bool:
+        """Whether every value is 1/k for an integer k ≥ 1."""
+        step = self.exact
+        return step is not None and step.factor == 1 and min(step.next, step.length, step.rest) >= 0
+
+    @property
     def size(self) -> Fraction:
         """The largest absolute value."""
         return max(abs(self.low), abs(self.high))
@@ -157,12 +173,33 @@ class Fact:
         step = self.difference if self.difference is not None else self.step
         return step if step is not None and step.is_same_at_all_positions else None
 
+    def product(self, other: Fact) -> Fact:
+        """What is known of the product with another number; its differences are not followed."""
+        step = None if self.step is None or other.step is None else self.step.product(other.step)
+        if INFINITY in (self.size, other.size):
+            return Fact(-INFINITY, INFINITY, step)
+        corners = [x * y for x in (self.low, self.high) for y in (other.low, other.high)]
+        return Fact(min(corners), max(corners), step)
+
     def join(self, other: Fact) -> Fact:
         """What is known of a number that is one or the other."""
         if self.values is not None and other.values is not None:
             return Fact.of(self.values + other.values)
         step = join_steps([self.step, other.step])
         return Fact(min(self.low, other.low), max(self.high, other.high), step, step)
+
+    def widen(self, other: Fact, positions: int) -> Fact:
+        """An upper bound of this fact and a later one: bounds that grow go to the next threshold, steps end at 1."""
+        if other == self:
+            return self
+        thresholds = [ZERO, ONE, Fraction(positions), Fraction(positions**2), Fraction(2**64), INFINITY]
+        high = other.high if other.high <= self.high else min(t for t in thresholds if t >= other.high)
+        low = other.low if other.low >= self.low else -min(t for t in thresholds if t >= -other.low)
+        step = other.step
+        if step is not None and step != self.step:
+            whole = step.is_constant and step.factor.denominator == 1
+            step = Step(ONE) if whole else None
+        return Fact(low, high, step, step)
 
     def narrow(self, other: Fact) -> Fact:
         """What is known of a number of which both facts hold; the steps of this one, where it has them."""
@@ -178,16 +215,19 @@ def sum_facts(parts: Sequence[tuple[Fraction, Fact]], constant: Fraction) -> Fac
         over = lcm(constant.denominator, *(w.denominator * v.denominator for w, f in parts for v in f.values or ()))
         values = {int(constant * over)}
         for weight, fact in parts:
-            more = [int(weight * value * over) for value in fact.values or ()]
+            scaled = weight.numerator * (over // weight.denominator)
+            more = [scaled * value.numerator // value.denominator for value in fact.values or ()]
             values = {before + value for before in values for value in more}
             if len(values) > MAX_SUMS:
                 break
         else:
-            return Fact.of(Fraction(value, over) for value in values)
+            return Fact.of_quotients(values, over)
     low = high = constant
     for weight, fact in parts:
         below, above = (fact.low, fact.high) if weight > 0 else (fact.high, fact.low)
         low, high = low + weight * below, high + weight * above
     steps = (None if fact.step is None else fact.step.scale(weight) for weight, fact in parts)
     differences = (None if fact.difference is None else fact.difference.scale(weight) for weight, fact in parts)
-    return Fact(low, high, join_steps([Step(abs(constant)), *steps]), join_steps(differences))
+    single = parts[0][1].exact if len(parts) == 1 and parts[0][0] > 0 and not constant else None
+    exact = None if single is None else single.scale(parts[0][0])
+    return Fact(low, high, join_steps([Step(abs(constant)), *steps]), join_steps(differences), exact=exact)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,12 +16,18 @@ from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import ZERO
-from softmachine.ir.primitives import Attention, Named, Norm, Position, Token, Unit
-from softmachine.ir.signal import Affine, Atom, Node
-from softmachine.transformer.attention import Mask
+from softmachine.ir.position_functions import PositionFunction
+from softmachine.ir.primitives import Attention, Loop, Named, Norm, Position, Token, Unit, inputs_outside_loops
+from softmachine.ir.signal import Affine, Atom, Node, topological_order
+from softmachine.transformer.attention import KEY_COMPARISONS, Mask
+from softmachine.transformer.features import Feature
 
 MAX_ROWS = 6000
 """Maximal number of pairs of a position and a token; with more, only functions of the token are tabulated."""
+MAX_POSITIONS = 1500
+"""Maximal number of positions of which all scores are computed."""
+MAX_ITERATIONS = 100
+"""Maximal number of iterations of a loop that are tabulated one by one."""
 MAX_INTEGER = 2**61
 """Bound of the integers that are computed in machine words."""
 
@@ -93,15 +99,15 @@ def distinct_rows(rows: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """A position and a token that can stand there; without a position, any position that the token can have."""
+    """A position and a token that can stand there; without a position, any of 1, 2, …."""
 
     position: int | None
     token: str
 
 
 def token_rows(domain: Domain) -> list[Row]:
-    """A row for each token."""
-    return [Row(None, token) for token in sorted(domain.first | domain.later)]
+    """A row for each token at position 0, and for each at a later one."""
+    return [*(Row(0, token) for token in sorted(domain.first)), *(Row(None, token) for token in sorted(domain.later))]
 
 
 def placed_rows(domain: Domain, positions: int) -> list[Row]:
@@ -111,25 +117,41 @@ def placed_rows(domain: Domain, positions: int) -> list[Row]:
     return [Row(i, token) for i in range(positions) for token in sorted(domain.tokens_at(i))]
 
 
+def visible_scores(mask: Mask, table: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
+    """The visible keys of each query, and their scores."""
+    keys = np.arange(len(table))
+    compare = KEY_COMPARISONS.get(mask)
+    for i, row in enumerate(table):
+        seen = keys if compare is None else keys[compare(keys, i)]
+        yield seen, row[seen]
+
+
+def is_uniform_causal(node: Attention) -> bool:
+    """Whether a head averages over all positions up to its own."""
+    return node.mask is Mask.CAUSAL and node.bias is None and not any(form.terms for form in node.key)
+
+
 class FunctionTables:
-    """Columns of numbers that are functions of a row.
+    """Columns of numbers that are functions of a row; those that depend on n have none.
 
     Args:
         rows: The rows.
-        length: n, if the number of positions is fixed; else features of n have no table.
-        best_keys: The keys with the best score, at each position, of heads whose scores the position alone decides.
+        is_padded: Whether the number of positions is fixed.
+        functions: What the position alone decides at every length; it counts if it is the same at positions 1, 2, ….
     """
 
     def __init__(
         self,
         rows: Sequence[Row],
-        length: int | None,
-        best_keys: Mapping[Attention, Sequence[NDArray[np.intp]]] = MappingProxyType({}),
+        is_padded: bool,
+        functions: Mapping[Atom, PositionFunction] = MappingProxyType({}),
     ) -> None:
-        self.rows, self.length, self.best_keys = rows, length, best_keys
-        self.has_positions = bool(rows) and rows[0].position is not None
+        self.rows, self.is_padded, self.functions = rows, is_padded, functions
+        self.has_positions = bool(rows) and all(row.position is not None for row in rows)
         self._columns: dict[Atom, Column] = {}
         self._local: dict[Node, bool] = {}
+        self._best_keys: dict[Attention, list[NDArray[np.intp]] | None] = {}
+        self._iterations: dict[Loop, list[list[Column]] | None] = {}
         self._tables: dict[Token, defaultdict[int, list[tuple[int, Fraction]]]] = {}
 
     def has_form(self, form: Affine) -> bool:
@@ -143,19 +165,90 @@ class FunctionTables:
         return self._local[node]
 
     def _is_local(self, node: Node) -> bool:
+        functions = (self.functions.get((node, k)) for k in range(len(node.ranges)))
+        if all(function is not None and function.later is not None for function in functions):
+            return True
         match node:
             case Token():
                 return True
             case Position():
-                return self.has_positions and not (node.feature.needs_length and self.length is None)
+                return self.has_positions and not node.feature.needs_length
             case Norm():
                 return False
             case Unit() | Named():
                 return all(map(self.has_form, node.forms))
             case Attention() if self.has_positions and not node.weighting.is_unique_hard:
-                uniform = node.mask is Mask.CAUSAL and node.bias is None and not any(form.terms for form in node.key)
-                return (uniform or node in self.best_keys) and all(map(self.is_positional, node.value))
+                local = all(map(self.is_positional, node.value))
+                return local and (is_uniform_causal(node) or self.best_keys(node) is not None)
+            case Loop():
+                return self.iterations(node) is not None
         return False
+
+    def iterations(self, node: Loop) -> list[list[Column]] | None:
+        """What a loop carries at the start of each iteration and at the end, if the body is a function of the row."""
+        if node not in self._iterations:
+            self._iterations[node] = self._find_iterations(node)
+        return self._iterations[node]
+
+    def _find_iterations(self, node: Loop) -> list[list[Column]] | None:
+        if isinstance(node.iterations, Feature):
+            return None
+        times = node.iterations
+        if not times <= MAX_ITERATIONS or not all(map(self.has_form, node.initial)):
+            return None
+        body = list(topological_order(node.body, inputs_outside_loops, {node.carried}))
+        for read in body:  # what does not depend on the iteration is found once
+            if not self.has(read) and isinstance(read, Attention):
+                self.best_keys(read)
+        carried = [list(map(self.column, node.initial))]
+        for _ in range(times):
+            tables = self._with_carried(node, carried[-1])
+            if not all(map(tables.has, body)):
+                return None
+            carried.append(list(map(tables.column, node.body)))
+        return carried
+
+    def _with_carried(self, node: Loop, carried: Sequence[Column]) -> FunctionTables:
+        """The tables in an iteration that begins with these numbers."""
+        found = FunctionTables(self.rows, self.is_padded)
+        found._local = {known: True for known, holds in self._local.items() if holds} | {node.carried: True}
+        found._best_keys = {head: keys for head, keys in self._best_keys.items() if keys is not None}
+        found._columns = self._columns | {(node.carried, k): column for k, column in enumerate(carried)}
+        return found
+
+    def scores(self, node: Attention, terms: Iterable[tuple[Affine, Affine]]) -> tuple[NDArray[Any], int] | None:
+        """The scores of all queries and keys, times a common denominator; None if positions do not decide them.
+
+        The visible keys must not depend on the length.
+        """
+        fixed = self.is_padded or node.mask.is_causal
+        if not fixed or not self.rows or node.bias is not None or len(self._first_rows[0]) > MAX_POSITIONS:
+            return None
+        columns = []
+        for query, key in terms:
+            queries = self.by_position(query)
+            keys = None if queries is None else self.by_position(key)
+            if queries is None or keys is None:
+                return None
+            columns.append((queries, keys))
+        over = lcm(*(query.denominator * key.denominator for query, key in columns))
+        factors = [over // (query.denominator * key.denominator) for query, key in columns]
+        largest = sum(factor * q.size * k.size for factor, (q, k) in zip(factors, columns, strict=True))
+        kind: Any = object if largest >= MAX_INTEGER else np.int64
+        positions = len(self._first_rows[0])
+        total = np.zeros((positions, positions), dtype=kind)
+        for factor, (queries, keys) in zip(factors, columns, strict=True):
+            total += np.outer(queries.numerators.astype(kind) * factor, keys.numerators.astype(kind))
+        return total, over
+
+    def best_keys(self, node: Attention) -> list[NDArray[np.intp]] | None:
+        """The visible keys with the best score at each position, if the positions decide the scores."""
+        if node not in self._best_keys:
+            found = self.scores(node, [pair for pair in zip(node.query, node.key, strict=True) if pair[1].terms])
+            rows = [] if found is None else visible_scores(node.mask, found[0])
+            best = [seen[row == row.max()] if len(row) else seen for seen, row in rows]
+            self._best_keys[node] = None if found is None else best
+        return self._best_keys[node]
 
     def is_positional(self, form: Affine) -> bool:
         """Whether the position alone decides a form."""
@@ -163,19 +256,28 @@ class FunctionTables:
 
     @cached_property
     def _first_rows(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The first row of each position, and the position of each row."""
+        """The first row of each position, and the index of the position of each row."""
         positions = np.array([row.position or 0 for row in self.rows], dtype=np.intp)
-        return np.unique(positions, return_index=True)[1], positions
+        _, first, inverse = np.unique(positions, return_index=True, return_inverse=True)
+        return first, inverse.ravel()
 
     def by_position(self, form: Affine) -> Column | None:
         """The value at each position, if the position alone decides it."""
         if not self.has_positions or not self.has_form(form):
             return None
-        first, positions = self._first_rows
         column = self.column(form)
-        values = column.numerators[first]
-        same = bool((values[np.searchsorted(positions[first], positions)] == column.numerators).all())
-        return Column(values, column.denominator) if same else None
+        values = Column(column.numerators[self._first_rows[0]], column.denominator)
+        return values if bool((self._at_rows(values).numerators == column.numerators).all()) else None
+
+    def _at_rows(self, values: Column) -> Column:
+        """From a value at each position to a value in each row."""
+        return Column(values.numerators[self._first_rows[1]], values.denominator)
+
+    def values(self, form: Affine, *, start: bool) -> set[Fraction]:
+        """The values of a form at position 0, or at later ones."""
+        column = self.column(form)
+        places = [k for k, row in enumerate(self.rows) if (row.position == 0) == start]
+        return {Fraction(x, column.denominator) for x in set(column.numerators[places].tolist())}
 
     def column(self, form: Affine) -> Column:
         """The value of a form in each row."""
@@ -216,13 +318,15 @@ class FunctionTables:
         return self._columns[atom]
 
     def _atom(self, node: Node, k: int) -> Column:
+        function = self.functions.get((node, k))
+        if function is not None:
+            return Column.of([function.at(0) if row.position == 0 else function.later or ZERO for row in self.rows])
         match node:
             case Token():
                 return self.token_column(node, Affine({(node, k): Fraction(1)}))
             case Position():
-                first, positions = self._first_rows
-                values = Column.of([node.feature.at(int(i), self.length) for i in positions[first]])
-                return Column(values.numerators[np.searchsorted(positions[first], positions)], values.denominator)
+                places = [self.rows[k].position or 0 for k in self._first_rows[0]]
+                return self._at_rows(Column.of(list(map(node.feature.at, places))))
             case Unit():
                 column = self.column(node.forms[k])
                 if node.activation == "relu":
@@ -231,19 +335,22 @@ class FunctionTables:
             case Named():
                 return self.column(node.forms[k])
             case Attention():
-                values = self.by_position(node.value[k]) or Column.of([])
-                first, positions = self._first_rows
-                chosen = self.best_keys.get(node) or [np.arange(i + 1) for i in range(len(first))]
-                means = Column.of(
-                    [
-                        Fraction(int(values.numerators[keys].sum()), values.denominator * len(keys))
-                        if len(keys)
-                        else ZERO
-                        for keys in chosen
-                    ]
-                )
-                return Column(means.numerators[np.searchsorted(positions[first], positions)], means.denominator)
+                return self._at_rows(self.means(node, self.by_position(node.value[k]) or Column.of([])))
+            case Loop():
+                return (self.iterations(node) or [])[-1][k]
         raise TypeError(f"{node!r} is not a function of token and position")
+
+    def means(self, node: Attention, values: Column) -> Column:
+        """The mean of the values at the best keys of each position; 0 without keys."""
+        if is_uniform_causal(node):
+            large = values.size * len(values.numerators) >= MAX_INTEGER
+            sums = np.cumsum(values.numerators.astype(object if large else np.int64)).tolist()
+            counts = list(range(1, len(sums) + 1))
+        else:
+            chosen = self.best_keys(node) or []
+            sums, counts = [int(values.numerators[keys].sum()) for keys in chosen], list(map(len, chosen))
+        over = values.denominator
+        return Column.of([Fraction(x, over * c) if c else ZERO for x, c in zip(sums, counts, strict=True)])
 
     def distinct(self, forms: Iterable[Affine]) -> set[tuple[Fraction, ...]]:
         """The combinations of values that some forms have in one row."""

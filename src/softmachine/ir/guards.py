@@ -90,9 +90,7 @@ def _are_exclusive(analysis: Analysis, one: Atom, other: Atom) -> bool:
     atom = next(iter(index.terms))
     factor = opposite.terms.get(atom, ZERO) / index.terms[atom]
     starts = all(
-        node.mask in (Mask.CAUSAL, Mask.ALL, Mask.PAST)
-        and analysis.at_start.has_form(value)
-        and analysis.at_start.column(value).distinct() == [ZERO]
+        node.mask in (Mask.CAUSAL, Mask.ALL, Mask.PAST) and analysis.first.split(value) == (ZERO, Affine({}))
         for node, value in ((first, first.value[k]), (second, second.value[m]))
     )
     return starts and factor < 0 and index * factor == opposite
@@ -100,7 +98,7 @@ def _are_exclusive(analysis: Analysis, one: Atom, other: Atom) -> bool:
 
 def bounds_in_rows(analysis: Analysis, tables: FunctionTables, atom: Atom) -> RowBounds | None:
     """Return the bounds of an atom in each row of a table; None if these are the same in all rows."""
-    known = analysis.bounds[tables.has_positions]
+    known = _known_bounds(analysis, tables)
 
     def inputs(node: Node) -> Iterable[Affine]:
         return node.inputs() if _is_piecewise(node) and not tables.has(node) else ()
@@ -111,13 +109,17 @@ def bounds_in_rows(analysis: Analysis, tables: FunctionTables, atom: Atom) -> Ro
     return known[atom[0]][atom[1]] if known[atom[0]] else None
 
 
+def _known_bounds(analysis: Analysis, tables: FunctionTables) -> dict[Node, list[RowBounds | None]]:
+    return analysis.bounds_by_place if tables.has_positions else analysis.bounds_by_token
+
+
 def _is_piecewise(node: Node) -> bool:
     return isinstance(node, Named) or (isinstance(node, Unit) and node.activation == "relu")
 
 
 def _bounds_of_form(analysis: Analysis, tables: FunctionTables, own: Atom, form: Affine) -> RowBounds | None:
     """The bounds of an atom that has the value of a form, or its positive part."""
-    known, fact = analysis.bounds[tables.has_positions], analysis.facts[own]
+    known, fact = _known_bounds(analysis, tables), analysis.facts[own]
     local = Affine({atom: factor for atom, factor in form.terms.items() if tables.has(atom[0])}, form.constant)
     lows, highs = ([(ONE, tables.column(local))] if local.terms else [] for _ in range(2))
     low = high = ZERO if local.terms else form.constant

@@ -6,29 +6,52 @@ rule is a lemma; :func:`judge` tries them in order. All statements are about eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
-from typing import Any
+from itertools import chain
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from softmachine.ir.analysis import Analysis, HeadFact
-from softmachine.ir.facts import ONE, ZERO, Step, join_steps
-from softmachine.ir.function_tables import MAX_INTEGER, Row
-from softmachine.ir.primitives import Attention, Named, Position, ScoreDecay
+from softmachine.ir.facts import INFINITY, ONE, ZERO, Fact, Step, join_steps, sum_facts
+from softmachine.ir.function_tables import Row, visible_scores
+from softmachine.ir.primitives import Attention, Named, Position, ScoreDecay, Token, expand_named
 from softmachine.ir.signal import Affine, Atom, format_form
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.features import Feature, Monomial
+from softmachine.transformer.features import RECIPROCAL, Feature, Monomial
 
-MAX_POSITIONS = 1500
-"""Maximal number of positions of which all scores are computed."""
-MAX_PAIRS = 40_000
-"""Maximal number of pairs of a query and a key that are compared."""
+if TYPE_CHECKING:
+    from softmachine.ir.analysis import Analysis
+
 Term = tuple[Affine, Affine]
+
+
+@dataclass(frozen=True)
+class HeadFact:
+    """What is proved of the scores of a head.
+
+    Args:
+        rule: The rule; "uniform" if all keys have one score, "none" if none applies.
+        gap: Other scores are at least this much below the best; None if nothing is known.
+        single_key: Whether keys that tie for the best score hold equal values.
+        decay: How the other scores decay.
+        unique: Whether only one key has the best score.
+        index: Of a lookup, a form with the sign of the position that it asks for.
+        assumptions: What is not derived, but claimed by a hint: "gap", "single key", "decay".
+        derived: The gap that is derived, if a hint is adopted.
+        reason: Why nothing is known.
+    """
+
+    rule: str
+    gap: Fraction | Feature | None = None
+    single_key: bool = False
+    decay: ScoreDecay = ScoreDecay.FLAT
+    unique: bool = False
+    index: Affine | None = None
+    assumptions: tuple[str, ...] = ()
+    derived: Fraction | Feature | None = None
+    reason: str = ""
 
 
 def judge(analysis: Analysis, node: Attention) -> HeadFact:
@@ -36,11 +59,33 @@ def judge(analysis: Analysis, node: Attention) -> HeadFact:
     scores = Scores.of(analysis, node)
     if not scores.terms and node.bias is None:
         return HeadFact("uniform")
-    for rule in RULES:
-        found = rule(scores)
-        if found is not None:
-            return found
-    return HeadFact("none", reason=scores.missing)
+    if not node.weighting.is_hard:
+        return HeadFact("none", reason="softmax weighs all keys, not the best ones only")
+    if analysis.is_padded and any(_needs_length(form) for term in scores.terms for form in term):
+        return HeadFact("none", reason="the scores depend on n, and the number of positions does not")
+    return decide(scores)
+
+
+def _needs_length(form: Affine) -> bool:
+    return any(isinstance(node, Position) and node.feature.needs_length for node, _ in form.terms)
+
+
+def decide(scores: Scores) -> HeadFact:
+    """Return what the first rule that applies proves of scores.
+
+    Tables of positions come first where padding fixes the positions; else only where closed forms do not show that keys
+    that tie hold equal values, since their gaps are numbers and not functions of the length.
+    """
+    rules = (*CLOSED_RULES, *TABLE_RULES, *GRID_RULES) if scores.analysis.is_padded else (*CLOSED_RULES, *GRID_RULES)
+    found = find_rule(scores, rules)
+    if not scores.analysis.is_padded and not (found and found.single_key):
+        found = find_rule(scores, TABLE_RULES) or found
+    return HeadFact("none", reason=scores.missing) if found is None else found
+
+
+def find_rule(scores: Scores, rules: Iterable[Callable[[Scores], HeadFact | None]]) -> HeadFact | None:
+    """Return what the first of some rules that applies proves of scores."""
+    return next((found for rule in rules if (found := rule(scores)) is not None), None)
 
 
 DECAYS = (ScoreDecay.FLAT, ScoreDecay.LINEAR, ScoreDecay.QUADRATIC)
@@ -51,26 +96,28 @@ def adopt_hint(analysis: Analysis, head: HeadFact, hint: Attention) -> HeadFact:
     """Return the gap, the decay and the claim about ties of a hint; what is not derived is an assumption."""
     if hint.gap is None:
         return head
-    derived = head.gap is not None and is_at_least(head.gap, hint.gap, analysis)
-    decays = DECAYS.index(head.decay) >= DECAYS.index(hint.decay)
-    claims = [("gap", derived), ("decay", decays), ("single key", head.single_key or not hint.single_key)]
+    of_length = analysis.is_padded and isinstance(hint.gap, Feature) and hint.gap.needs_length
+    derived = head.gap is not None and not of_length and is_at_least(head.gap, hint.gap)
+    decay = max(head.decay, hint.decay, key=DECAYS.index)
+    claims = [
+        ("gap", derived),
+        ("decay", decay is head.decay),
+        ("single key", head.single_key or not hint.single_key),
+    ]
     return replace(
         head,
         gap=hint.gap,
-        decay=hint.decay,
+        decay=decay,
         single_key=head.single_key or hint.single_key,
         assumptions=tuple(name for name, holds in claims if not holds),
+        derived=head.gap,
     )
 
 
-def is_at_least(gap: Fraction | Feature, other: Fraction | Feature, analysis: Analysis) -> bool:
+def is_at_least(gap: Fraction | Feature, other: Fraction | Feature) -> bool:
     """Whether a gap is at least another one, at all positions of all lengths; False if that is not known."""
     if isinstance(gap, Fraction) and isinstance(other, Fraction):
         return gap >= other
-    if analysis.program.position_count is not None:
-        return all(
-            value_at(gap, i, analysis.length) >= value_at(other, i, analysis.length) for i in range(analysis.positions)
-        )
     first, second = (Monomial(x) if isinstance(x, Fraction) and x > 0 else x for x in (gap, other))
     if not isinstance(first, Monomial) or not isinstance(second, Monomial):
         return False
@@ -80,11 +127,6 @@ def is_at_least(gap: Fraction | Feature, other: Fraction | Feature, analysis: An
     return ratio.factor >= 1 and length >= 0 and not ratio.i and not ratio.n
 
 
-def value_at(gap: Fraction | Feature, i: int, n: int) -> Fraction:
-    """The value of a gap at a position."""
-    return gap if isinstance(gap, Fraction) else gap.at(i, n)
-
-
 @dataclass(frozen=True)
 class Scores:
     """The scores of a head: Σ q(i) k(j), over pairs whose key is not constant.
@@ -92,35 +134,46 @@ class Scores:
     Args:
         analysis: The facts.
         node: The head.
-        terms: The pairs.
+        terms: The pairs; equal keys are one, and those with constant queries are added up.
+        values: What the head retrieves.
+        is_later: Whether these are only the scores of keys at positions 1, 2, ….
     """
 
     analysis: Analysis
     node: Attention
     terms: tuple[Term, ...]
+    values: tuple[Affine, ...]
+    is_later: bool = False
 
     @staticmethod
     def of(analysis: Analysis, node: Attention) -> Scores:
-        """The scores of a head; equal keys are one, and those with constant queries are added up."""
-        by_key: dict[frozenset[tuple[Atom, Fraction]], Term] = {}
-        fixed = []
-        for query, key in zip(node.query, node.key, strict=True):
-            query, key = expand_reciprocals(analysis, query), expand_reciprocals(analysis, key)
-            if not key.terms:
-                continue
-            if not query.terms and not is_feature(key):
-                fixed.append(key * query.constant)
-                continue
-            terms = frozenset(key.terms.items())
-            before = by_key.get(terms)
-            by_key[terms] = (query, key) if before is None else (before[0] + query, before[1])
-        pairs = [pair for pair in by_key.values() if pair[0].terms or pair[0].constant]
-        total = Affine.sum(fixed)
-        if total.terms:
-            pairs.append((Affine({}, ONE), total))
-        return Scores(analysis, node, tuple(pairs))
+        """The scores of a head."""
+        return Scores(analysis, node, merge_terms(zip(node.query, node.key, strict=True)), node.value)
 
-    def step_of(self, terms: Sequence[Term]) -> Step | None:
+    def later(self) -> Scores:
+        """The scores of the keys at positions 1, 2, …."""
+        change = self.analysis.first.later
+        terms = merge_terms((query, change(key)) for query, key in self.terms)
+        return Scores(self.analysis, self.node, terms, tuple(map(change, self.values)), is_later=True)
+
+    @cached_property
+    def split(self) -> tuple[dict[Monomial, Term], list[Term]]:
+        """The scores as Σ q(i) m(j), for different monomials of the position j, and the other pairs."""
+        monomials: dict[Monomial, Term] = {}
+        rest = []
+        for query, key in self.terms:
+            form = expand_reciprocals(self.analysis, key)
+            found = {atom: feature for atom in form.terms if (feature := monomial_of(atom)) is not None}
+            for atom, feature in found.items():
+                alone = feature * (1 / feature.factor)
+                before, own = monomials.get(alone, (Affine({}), Affine({atom: 1 / feature.factor})))
+                monomials[alone] = before + query * (form.terms[atom] * feature.factor), own
+            others = Affine({atom: factor for atom, factor in form.terms.items() if atom not in found})
+            if others.terms:
+                rest.append((query, others if found else key))
+        return {m: pair for m, pair in monomials.items() if pair[0].terms or pair[0].constant}, rest
+
+    def step_of(self, terms: Iterable[Term]) -> Step | None:
         """The grid: a step of the differences of two scores at a query.
 
         **Lemma (grid).** If every q(i) is a multiple of s(i) and differences of its k are multiples of d, then the
@@ -128,12 +181,18 @@ class Scores:
         """
         steps: list[Step | None] = []
         for query, key in terms:
-            queries, keys = self.analysis.of(query).step, self.analysis.of(key).difference_at_one_length
+            own, keys = self.analysis.of(query), self.analysis.of(key).difference_at_one_length
+            queries = own.exact or own.step
             steps.append(None if queries is None or keys is None else queries.product(keys))
         if self.node.bias is not None:
             step = self.node.bias.step
             steps.append(None if step is None else Step(step))
         return join_steps(steps)
+
+    def of_key(self, key: Affine) -> Fact:
+        """What is known of a key."""
+        local = self.is_later and self.analysis.by_token.has_form(key)
+        return Fact.of(self.analysis.by_token.values(key, start=False)) if local else self.analysis.of(key)
 
     @cached_property
     def step(self) -> Step | None:
@@ -147,32 +206,55 @@ class Scores:
             if self.analysis.of(query).step is None:
                 return f"no step is known of the query {format_form(query)[:80]}"
             if self.analysis.of(key).difference_at_one_length is None:
-                return f"no step is known of differences of the key {format_form(key)[:80]}"
+                unknown = self.analysis.of(key).step is None
+                reason = "no step is known of the key" if unknown else "keys differ in their denominators:"
+                return f"{reason} {format_form(key)[:80]}"
         return "no step is known of the scores"
 
-    def keys_exceed(self, grid: Step, ramp: Step) -> bool:
-        """Whether the grid is at least the step of a ramp times the number of visible keys, everywhere."""
-        if not ramp.factor or ramp.counts or not grid.factor:
-            return False
-        grid = self.replace_counts(grid)
-        if ramp.is_constant and grid.is_constant and grid.factor >= ramp.factor * self.analysis.positions:
+    def exceeds(self, grid: Step, step: Step, number: Fraction | None) -> bool:
+        """Whether a grid is at least a step times a number, or times that of visible keys, at all queries."""
+        if not grid.factor:
             return True
-        next_, length, rest = ramp.next - grid.next, ramp.length - grid.length, ramp.rest - grid.rest
-        if rest < 0 or grid.factor < ramp.factor:
+        grid = self.replace_counts(grid)
+        if step.is_constant and grid.is_constant:
+            return grid.factor >= step.factor * (self.analysis.positions if number is None else number)
+        # i+1 and n-i+1 are at most n+1.
+        next_, rest = step.next - grid.next, step.rest - grid.rest
+        length = step.length - grid.length + min(next_, 0) + min(rest, 0)
+        if length < 0 or grid.factor < step.factor * (1 if number is None else number):
             return False
-        if next_ < 0:
-            next_, length = 0, length + next_
-        return length >= (0 if self.node.mask.is_causal and next_ >= 1 else 1)
+        return number is not None or length >= 1 or (self.node.mask.is_causal and next_ >= 1)
 
     def replace_counts(self, step: Step) -> Step:
-        """A lower bound of a step, with counts replaced by the number of visible keys."""
+        """A lower bound of a step, with counts replaced by the number of visible keys; a constant if it is fixed."""
+        if (positions := self.analysis.program.position_count) is not None:
+            return Step(step.factor / positions ** (step.next + len(step.counts)))
         causal = sum(isinstance(head, Attention) and head.mask.is_causal for head in step.counts)
         others = len(step.counts) - causal
         return replace(step, next=step.next + causal, length=step.length + others, counts=frozenset())
 
+    def bound(self, step: Step) -> Fraction | Monomial:
+        """A lower bound of a step as a gap, which is the smallest for the longest inputs."""
+        step = self.replace_counts(step)
+        return replace(step, length=max(step.length, -max(step.next, step.rest, 0))).lower_bound()
+
+
+def merge_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """Drop pairs with constant keys, merge those with equal keys, and add up those with constant queries."""
+    by_key: dict[frozenset[tuple[Atom, Fraction]], Term] = {}
+    fixed = Affine({})
+    for query, key in terms:
+        if not query.terms:
+            fixed += key * query.constant
+        elif key.terms:
+            before = by_key.get(known := frozenset(key.terms.items()), (Affine({}), key))
+            by_key[known] = before[0] + query, before[1]
+    pairs = (pair for pair in by_key.values() if pair[0].terms or pair[0].constant)
+    return (*pairs, *([(Affine({}, ONE), fixed)] if fixed.terms else []))
+
 
 def expand_reciprocals(analysis: Analysis, form: Affine) -> Affine:
-    """Write a form with 1/(i+1) in place of the means that are multiples of it."""
+    """Write a form over what is equal to 1/(i+1) or to 1/c in place of means."""
 
     def expansion(atom: Atom) -> Affine | None:
         node, k = atom
@@ -187,178 +269,92 @@ def expand_reciprocals(analysis: Analysis, form: Affine) -> Affine:
     return Affine.sum([kept, *(inner * form.terms[atom] for atom, inner in found.items())])
 
 
-def monomial_of(form: Affine) -> Monomial | None:
-    """A form that is a positive multiple of one monomial of the position."""
-    if len(form.terms) != 1 or form.constant:
-        return None
-    (((node, _), factor),) = form.terms.items()
-    found = node.feature if isinstance(node, Position) else None
-    return found * factor if isinstance(found, Monomial) and factor > 0 else None
-
-
-def is_feature(form: Affine) -> bool:
-    """Whether a form is a multiple of one feature of the position."""
-    return len(form.terms) == 1 and not form.constant and isinstance(next(iter(form.terms))[0], Position)
+def monomial_of(atom: Atom) -> Monomial | None:
+    """The monomial of the position that an atom is, if it is one."""
+    feature = atom[0].feature if isinstance(atom[0], Position) else None
+    return feature if isinstance(feature, Monomial) else None
 
 
 def exact_step(analysis: Analysis, form: Affine) -> Step | None:
-    """The step that a positive form is equal to: a constant, 1/(i+1)^a(n+1)^b(n-i+1)^c, or 1/c for a count c."""
+    """The step that the absolute value of a form is equal to, if there is one and the form has one sign."""
+    form = expand_reciprocals(analysis, form)
     if not form.terms:
-        return Step(form.constant) if form.constant > 0 else None
-    found = monomial_of(form)
-    if found is not None:
-        falling = not found.i and not found.n and max(found.next, found.length, found.rest) <= 0
-        return Step(found.factor, -found.next, -found.length, -found.rest) if falling else None
-    if len(form.terms) == 1 and not form.constant:
-        ((atom, factor),) = form.terms.items()
-        while isinstance(atom[0], Named) and len(atom[0].forms[0].terms) == 1 and not atom[0].forms[0].constant:
-            ((atom, more),) = atom[0].forms[0].terms.items()
-            factor *= more
-        if atom in analysis.shares_of_start and factor > 0:
-            return Step(factor, counts=frozenset([atom[0]]))
-    return None
+        return Step(abs(form.constant)) if form.constant else None
+    return analysis.of(form if min(form.terms.values()) > 0 else form * -ONE).exact
 
 
 def lookup(scores: Scores) -> HeadFact | None:
-    """**Lemma (lookup).** The score 2X·b·j - b·j², with b > 0 and an integer X, has one maximum, at the visible position
-    next to X, since visible positions are an interval. The key k positions away is at least b·k² below.
+    """One key, by its position.
 
-    Both keys may be multiplied by one power of n+1. If X is at most 0, the position is the first visible one.
+    **Lemma (lookup).** The score 2X·b·j - b·j², with b > 0 and an integer X, has one maximum, at the visible position
+    next to X, since visible positions are an interval. The key k positions away is at least b·k² below. Both keys may
+    be multiplied by one power of n+1.
     """
-    if len(scores.terms) != 2 or scores.node.bias is not None:
+    monomials, rest = scores.split
+    if rest or scores.node.bias is not None or sorted(m.i for m in monomials) != [1, 2]:
         return None
-    features = {found.i: (query, found) for query, key in scores.terms if (found := monomial_of(key)) is not None}
-    if set(features) != {1, 2}:
+    (first, (linear, _)), (second, (square, _)) = sorted(monomials.items(), key=lambda item: item[0].i)
+    scale, index = exact_step(scores.analysis, square), scores.analysis.of(linear).step
+    if first != Monomial(i=1, length=first.length) or second != first * Monomial(i=1) or scale is None or index is None:
         return None
-    (linear, first), (square, second) = features[1], features[2]
-    if first * Monomial(1 / first.factor, i=1) != second * (1 / second.factor) or first.next or first.n or first.rest:
+    if scores.analysis.of(square).high > 0 or not scale.scale(Fraction(2)).divides(index):
         return None
-    scale = exact_step(scores.analysis, square * -second.factor)
-    index = scores.analysis.of(linear * first.factor).step
-    if scale is None or index is None or not scale.scale(Fraction(2)).divides(index):
-        return None
-    gap = scores.replace_counts(scale)
-    gap = replace(gap, length=gap.length - first.length)
-    return HeadFact("lookup", gap.lower_bound(), True, ScoreDecay.QUADRATIC, unique=True, index=linear)
+    gap = scores.bound(replace(scale, length=scale.length - first.length))
+    return HeadFact("lookup", gap, True, ScoreDecay.QUADRATIC, unique=True, index=linear)
 
 
 def ramp(scores: Scores) -> HeadFact | None:
-    """**Lemma (grid and ramp).** Let a term be a multiple of j or j/(n+1), with steps of s between neighbours, and the
+    """The last key, or the first one, of those that are the best on a grid.
+
+    **Lemma (grid and ramp).** Let a term be a multiple of j or j/(n+1), with steps of s between neighbours, and the
     others on a grid g. If the ramp's steps over all visible keys come to at most g, then all scores are at least s
     apart: one maximum, and the k-th other is at least k·s below.
+
+    **Lemma (grid and 1/(j+1)).** Under a causal mask, let a term be a multiple a/(j+1), and the others on a grid of at
+    least |a|. All of the term takes less than |a|, and two keys differ in it by at least |a|/(i+1)². So all scores are
+    at least that far apart.
     """
-    for query, feature, others in _split_ramps(scores):
-        if feature.i + feature.next != 1 or min(feature.i, feature.next) < 0 or feature.rest or feature.n:
-            continue
-        if feature.length > 0:
-            continue
-        size = query if query.terms else Affine({}, abs(query.constant))
-        slope = exact_step(scores.analysis, size if _is_positive(size) else size * -ONE)
-        grid = scores.step_of(others)
+    monomials, rest = scores.split
+    for feature, (query, _) in monomials.items():
+        others = [pair for other, pair in monomials.items() if other != feature]
+        slope, grid = exact_step(scores.analysis, query), scores.step_of([*rest, *others])
         if slope is None or grid is None:
             continue
-        step = slope.product(Step(feature.factor, length=-feature.length))
-        if step is not None and (not grid.factor or scores.keys_exceed(grid, step)):
-            gap = scores.replace_counts(step).lower_bound()
-            return HeadFact("grid and ramp", gap, True, ScoreDecay.LINEAR, unique=True)
-    return None
-
-
-def _is_positive(form: Affine) -> bool:
-    return all(factor > 0 for factor in form.terms.values())
-
-
-def _split_ramps(scores: Scores) -> Iterator[tuple[Affine, Monomial, list[Term]]]:
-    """A term with a monomial of the position in its key, as (query, monomial, the other terms)."""
-    for place, (query, key) in enumerate(scores.terms):
-        for atom, factor in key.terms.items():
-            alone = Affine({atom: ONE})
-            feature = monomial_of(alone)
-            if feature is None:
-                continue
-            rest = Affine({other: own for other, own in key.terms.items() if other != atom}, key.constant)
-            others = [term for index, term in enumerate(scores.terms) if index != place]
-            yield query * factor, feature, [*others, (query, rest)] if rest.terms else others
-
-
-def reciprocal(scores: Scores) -> HeadFact | None:
-    """**Lemma (grid and 1/(j+1)).** Under a causal mask, let a term be a multiple a/(j+1), and the others on a grid of
-    at least |a|. All of the term takes less than |a|, and two keys differ in it by at least |a|/(i+1)². So all scores are
-    at least that far apart. The same if all terms have one power of n+1 or of i+1 as a common factor of the query.
-    """
-    if not scores.node.mask.is_causal:
-        return None
-    for query, feature, others in _split_ramps(scores):
-        if feature.reciprocal_power != 1 and feature * (1 / feature.factor) != Monomial(next=-1):
-            continue
-        size = query if query.terms else Affine({}, abs(query.constant))
-        slope = exact_step(scores.analysis, size if _is_positive(size) else size * -ONE)
-        grid = scores.step_of(others)
-        if slope is None or grid is None:
-            continue
-        slope = slope.scale(feature.factor)
-        if not grid.factor or (slope.divides(grid)):
-            gap = replace(slope, next=slope.next + 2)
-            return HeadFact("grid and 1/(j+1)", scores.replace_counts(gap).lower_bound(), True, ScoreDecay.LINEAR, True)
+        if feature in (Monomial(i=1, length=feature.length), Monomial(next=1, length=feature.length)):
+            step = replace(slope, length=slope.length - feature.length)
+            if scores.exceeds(grid, step, None):
+                return HeadFact("grid and ramp", scores.bound(step), True, ScoreDecay.LINEAR, unique=True)
+        elif feature == RECIPROCAL and scores.node.mask.is_causal and scores.exceeds(grid, slope, ONE):
+            gap = scores.bound(replace(slope, next=slope.next + 2))
+            return HeadFact("grid and 1/(j+1)", gap, True, ScoreDecay.LINEAR, unique=True)
     return None
 
 
 def positions(scores: Scores) -> HeadFact | None:
-    """**Lemma (positions).** If the position alone decides all queries and keys, the scores are numbers.
+    """Scores that are known exactly.
 
-    The visible keys must not depend on the length: under a causal mask, or with a fixed number of positions.
+    **Lemma (positions).** If the position alone decides all queries and keys, the scores are numbers. The visible keys
+    must not depend on the length: under a causal mask, or with a fixed number of positions.
     """
-    table = _score_table(scores, [key for _, key in scores.terms])
-    if table is None:
+    tables, node = scores.analysis.by_place, scores.node
+    table, winners = tables.scores(node, scores.terms), tables.best_keys(node)
+    if table is None or winners is None:
         return None
     least: Any = None
-    winners = []
-    for seen, row in _visible(scores, table[0]):
-        best = row.max(initial=row[0]) if len(row) else 0
-        winners.append(seen[row == best])
-        below = row[row < best]
-        least = min(filter(None, (least, best - below.max() if len(below) else None)), default=None)
-    scores.analysis.best_keys[scores.node] = winners
+    for _, row in visible_scores(node.mask, table[0]):
+        below = row[row < row.max()] if len(row) else row
+        least = min(filter(None, (least, row.max() - below.max() if len(below) else None)), default=None)
     unique = all(len(keys) <= 1 for keys in winners)
     gap = ONE if least is None else Fraction(int(least), table[1])
     return HeadFact("positions", gap, unique or _ties_hold_equal_values(scores), ScoreDecay.FLAT, unique)
 
 
-def _visible(scores: Scores, table: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
-    """The visible keys of each query, and their scores."""
-    keys = np.arange(len(table))
-    for i, row in enumerate(table):
-        seen = keys[[scores.node.mask.is_visible(j, i) for j in range(len(table))]]
-        yield seen, row[seen]
-
-
-def _score_table(scores: Scores, keys: Sequence[Affine]) -> tuple[NDArray[Any], int] | None:
-    """The scores of all positions with these keys, times a common denominator; None if positions do not decide them."""
-    analysis, tables = scores.analysis, scores.analysis.by_place
-    fixed = analysis.program.position_count is not None or scores.node.mask.is_causal
-    if not fixed or not tables.rows or analysis.positions > MAX_POSITIONS or scores.node.bias is not None:
-        return None
-    columns = []
-    for (query, _), key in zip(scores.terms, keys, strict=True):
-        pair = tables.by_position(query), tables.by_position(key)
-        if pair[0] is None or pair[1] is None:
-            return None
-        columns.append((pair[0], pair[1]))
-    over = lcm(*(query.denominator * key.denominator for query, key in columns))
-    factors = [over // (query.denominator * key.denominator) for query, key in columns]
-    largest = sum(factor * q.size * k.size for factor, (q, k) in zip(factors, columns, strict=True))
-    kind: Any = object if largest >= MAX_INTEGER else np.int64
-    sizes = range(scores.analysis.positions)
-    total = np.zeros((len(sizes), len(sizes)), dtype=kind)
-    for factor, (query, key) in zip(factors, columns, strict=True):
-        total += np.outer(query.numerators.astype(kind) * factor, key.numerators.astype(kind))
-    return total, over
-
-
 def positions_and_bit(scores: Scores) -> HeadFact | None:
-    """**Lemma (positions and a bit).** Let the score be A(i, j) + B(i)·b(j) with a bit b of which the value is an affine
-    function. At a query, let T keys have the largest A, and let A₂ be the next. If |B| < A - A₂, a key of largest A wins;
-    if T > 1 and B ≠ 0, tied keys have equal bits. The gap is the smaller of |B| (if T > 1) and A - A₂ - |B|.
+    """Scores that are known exactly, but for a bit of the key.
+
+    **Lemma (positions and a bit).** Let the score be A(i, j) + B(i)·b(j) with a bit b of which the value is an affine
+    function. At a query, let T keys have the largest A, and let A₂ be the next. If |B| < A - A₂, a key of largest A
+    wins; if T > 1 and B ≠ 0, tied keys have equal bits. The gap is the smaller of |B| (if T > 1) and A - A₂ - |B|.
     """
     analysis, node = scores.analysis, scores.node
     tables = analysis.by_place
@@ -373,13 +369,13 @@ def positions_and_bit(scores: Scores) -> HeadFact | None:
     if any(set(analysis.absorb(value, None).terms) - {bit} for value in node.value):
         return None
     keys = [Affine({a: f for a, f in key.terms.items() if a != bit}, key.constant) for _, key in scores.terms]
-    table = _score_table(scores, keys)
+    table = tables.scores(node, [(query, key) for (query, _), key in zip(scores.terms, keys, strict=True)])
     if table is None:
         return None
     values, over = table
     queries = [column.fractions() for query, _ in scores.terms if (column := tables.by_position(query)) is not None]
     least: Fraction | None = None
-    for i, (_, seen) in enumerate(_visible(scores, values)):
+    for i, (_, seen) in enumerate(visible_scores(node.mask, values)):
         if not len(seen):
             continue
         slopes = (query[i] * key.terms.get(bit, ZERO) for query, (_, key) in zip(queries, scores.terms, strict=True))
@@ -397,31 +393,136 @@ def positions_and_bit(scores: Scores) -> HeadFact | None:
     return HeadFact("positions and a bit", least or ONE, True, ScoreDecay.FLAT)
 
 
+def part(scores: Scores) -> HeadFact | None:
+    """Keys whose values are functions of a part of their scores.
+
+    **Lemma (two grids).** Let the score be A + s·P, where A is on a grid g, s > 0 is known exactly, values of P differ
+    by 0 or at least d, and s·d and all of s·P together take at most g. Then scores differ by 0 or at least s·d, and
+    keys that tie have equal A and equal P. If the values are functions of P, they are equal.
+    """
+    for factor, key, others in _parts(scores):
+        fact = scores.of_key(key)
+        size, step, grid = exact_step(scores.analysis, factor), fact.difference, scores.step_of(others)
+        if size is None or grid is None or step is None or not step.is_constant or not step.factor:
+            continue
+        number, step, alone = (fact.high - fact.low) / step.factor + 1, size.scale(step.factor), not grid.factor
+        if scores.exceeds(grid, step, number) and _hold_equal_values(scores, key, factor.constant if alone else ZERO):
+            return HeadFact("value by score" if alone else "two grids", scores.bound(step), True)
+    return None
+
+
+def _parts(scores: Scores) -> Iterator[tuple[Affine, Affine, list[Term]]]:
+    """A factor s of a query that is known exactly, P (a key, or what the token decides of it), and the other terms."""
+    for place, (query, key) in enumerate(scores.terms):
+        atoms = (atom for atom in query.terms if not isinstance(atom[0], Token) and scores.analysis.facts[atom].exact)
+        factors = [Affine({atom: query.terms[atom]}) for atom in atoms]
+        for factor in [*factors, *([Affine({}, query.constant)] if query.constant else [])]:
+            others = [*scores.terms[:place], *scores.terms[place + 1 :], (query + factor * -ONE, key)]
+            yield factor, key, others
+            local, rest = scores.analysis.split_local(key)
+            if local.terms and rest.terms:
+                yield factor, local, [*others, (factor, rest)]
+
+
+def start_apart(scores: Scores) -> HeadFact | None:
+    """Keys without position 0, if its score is never that of another key.
+
+    **Lemma (start apart).** Then keys that tie are position 0 alone, or they are at positions 1, 2, …. So it is enough
+    that these hold equal values.
+    """
+    visible = scores.node.mask in (Mask.CAUSAL, Mask.ALL) and scores.node.bias is None and not scores.is_later
+    if scores.step is None or not visible or scores.analysis.is_padded or not _is_apart(scores):
+        return None
+    later = decide(scores.later())
+    gap = scores.bound(scores.step) if scores.step.factor else ONE
+    return HeadFact(f"start apart, {later.rule}", gap, True, unique=later.unique) if later.single_key else None
+
+
+def _is_apart(scores: Scores) -> bool:
+    """Whether S(0) - S(j) is never 0 for j ≥ 1, as a sum of a constant, multiples of a grid, and bounded numbers."""
+    analysis = scores.analysis
+    fixed, parts = Affine({}), list[Fact]()
+    monomials: dict[Monomial, Affine] = {}
+    for query, key in scores.terms:
+        own, later, (start, unknown) = analysis.of(query), analysis.first.later(key), analysis.first.split(key)
+        local, rest = analysis.split_local(later)
+        fixed += query * (start - later.constant)
+        found = {atom: m for atom in rest.terms if (m := monomial_of(atom)) is not None and m.i > 0}
+        for atom, feature in found.items():
+            monomials[feature] = monomials.get(feature, Affine({})) + query * -rest.terms[atom]
+        others = Affine({atom: -factor for atom, factor in rest.terms.items() if atom not in found})
+        decided = Fact.of(-value for value in analysis.by_token.values(local, start=False) or {ZERO})
+        parts += [own.product(fact) for fact in (analysis.of(unknown), analysis.of(others), decided)]
+    parts += [_bound_product(scores, query, feature) for feature, query in monomials.items()]
+    local, rest = analysis.split_local(fixed)
+    parts += [analysis.of(local), *(analysis.of(Affine({atom: factor})) for atom, factor in rest.terms.items())]
+    return is_never_zero(parts, fixed.constant)
+
+
+def _bound_product(scores: Scores, query: Affine, feature: Monomial) -> Fact:
+    """What is known of a number of the query times a monomial of a visible key: at most its step times their number."""
+    own, slope = scores.analysis.of(query), exact_step(scores.analysis, query)
+    fact = own.product(scores.analysis.of_feature(feature))
+    if slope is None or feature != Monomial(feature.factor, i=1, length=feature.length):
+        return fact
+    high = slope.factor * feature.factor
+    if not scores.exceeds(Step(high), replace(slope, factor=high, length=slope.length - feature.length), None):
+        return fact
+    return Fact(ZERO, high, fact.step) if own.low >= 0 else Fact(-high, ZERO, fact.step)
+
+
+def is_never_zero(parts: Sequence[Fact], constant: Fraction) -> bool:
+    """Whether a sum and a constant is never 0.
+
+    It is not if, for some g, the parts that are no multiples of g and the constant come to no multiple of g.
+    """
+    grids = [fact.step.factor if fact.step is not None and fact.step.is_constant else None for fact in parts]
+    for grid in {grid for grid in grids if grid}:
+        small = [fact for fact, own in zip(parts, grids, strict=True) if own is None or (own / grid).denominator > 1]
+        total = sum_facts([(ONE, fact) for fact in small], constant)
+        if total.size < INFINITY and ceil(total.low / grid) > floor(total.high / grid):
+            return True
+    total = sum_facts([(ONE, fact) for fact in parts], constant)
+    return total.low > 0 or total.high < 0
+
+
 def grid(scores: Scores) -> HeadFact | None:
-    """The grid alone: a gap; keys that tie may hold different values, unless a rule of ties applies."""
+    """The grid alone: a gap; keys that tie may hold different values."""
     step = scores.step
     if step is None:
         return None
-    single = _ties_hold_equal_values(scores)
-    gap = scores.replace_counts(step).lower_bound() if step.factor else ONE
-    return HeadFact("value by score" if single else "grid", gap, single)
+    return HeadFact("grid", scores.bound(step) if step.factor else ONE, _ties_hold_equal_values(scores))
 
 
 def _ties_hold_equal_values(scores: Scores) -> bool:
-    """**Lemma (ties).** Keys that tie hold equal values if the values are constant; if there is one term, with a
-    constant query, and every value is an affine function of the key; or if what can tie with the best is decided by
-    tokens and positions and holds equal values, or is a token that occurs once.
+    return part(scores) is not None or not any(value.terms for value in scores.values)
+
+
+def _hold_equal_values(scores: Scores, key: Affine, factor: Fraction) -> bool:
+    """Whether keys that tie in a part of their scores hold equal values.
+
+    They do if every value is an affine function of the part, or if tokens and positions decide it, and for each of its
+    values they hold equal values or exclude each other. If the scores are this part times a factor, those below that of
+    position 0, which is visible, are not the best.
     """
-    values = [expand(scores.analysis, value) for value in scores.node.value if value.terms]
-    if not values:
-        return True
-    if len(scores.terms) != 1 or scores.node.bias is not None or scores.terms[0][0].terms:
-        return False
-    query, key = scores.terms[0]
-    key = expand(scores.analysis, key)
+    key, values = expand_named(key), [expand_named(value) for value in scores.values if value.terms]
     if all(_is_multiple(value, key) for value in values):
         return True
-    return _levels_hold_equal_values(scores, key * query.constant, values)
+    visible = factor and scores.node.mask in (Mask.CAUSAL, Mask.ALL) and not scores.is_later
+    for tables in (scores.analysis.by_token, scores.analysis.by_place):
+        if not tables.has_form(key):
+            continue
+        known = all(map(tables.has_form, values))
+        column = [score * (factor or ONE) for score in tables.column(key).fractions()]
+        held = list(zip(*(tables.column(v).fractions() for v in values), strict=True)) if known else range(len(column))
+        first = [score for row, score in zip(tables.rows, column, strict=True) if row.position == 0]
+        levels: dict[Fraction, dict[object, list[Row]]] = {}
+        for row, score, own in zip(tables.rows, column, held, strict=True):
+            if not (visible and score < min(first)) and not (scores.is_later and row.position == 0):
+                levels.setdefault(score, {}).setdefault(own, []).append(row)
+        if all((known and len(level) == 1) or _occurs_once(scores, level.values()) for level in levels.values()):
+            return True
+    return False
 
 
 def _is_multiple(form: Affine, key: Affine) -> bool:
@@ -431,87 +532,18 @@ def _is_multiple(form: Affine, key: Affine) -> bool:
     return bool(factor) and {other: factor * own for other, own in key.terms.items()} == dict(form.terms)
 
 
-def expand(analysis: Analysis, form: Affine) -> Affine:
-    """Write a form over what is not named."""
-    del analysis
-    if not any(isinstance(node, Named) for node, _ in form.terms):
-        return form
-    parts = [
-        (node.forms[k] if isinstance(node, Named) else Affine({(node, k): ONE})) * factor
-        for (node, k), factor in form.terms.items()
-    ]
-    return Affine.sum([Affine({}, form.constant), *parts])
-
-
-def _levels_hold_equal_values(scores: Scores, key: Affine, values: Sequence[Affine]) -> bool:
-    """Whether at each score that can be the best, the keys hold equal values or exclude each other."""
-    analysis = scores.analysis
-    causal = scores.node.mask is Mask.CAUSAL
-    for tables in (analysis.by_token, analysis.by_place):
-        if not tables.has_form(key):
-            continue
-        known = all(map(tables.has_form, values))
-        rows = list(zip(tables.rows, tables.column(key).fractions(), strict=True))
-        held = list(zip(*(tables.column(v).fractions() for v in values), strict=True)) if known else [()] * len(rows)
-        first = [score for row, score in rows if row.token in analysis.domain.first and not row.position]
-        least = min(first) if causal and first else None
-        levels: dict[Fraction, dict[object, list[int]]] = {}
-        for k, (_, score) in enumerate(rows):
-            if least is None or score >= least:
-                levels.setdefault(score, {}).setdefault(held[k] if known else k, []).append(k)
-        if all(
-            (known and len(level) == 1) or _occurs_once(scores, [rows[k][0] for ks in level.values() for k in ks])
-            for level in levels.values()
-        ):
-            return True
-    return False
-
-
-def _occurs_once(scores: Scores, rows: Sequence[Row]) -> bool:
+def _occurs_once(scores: Scores, rows: Iterable[Sequence[Row]]) -> bool:
     """Whether a sequence has at most one of some pairs of position and token."""
-    if len({row.position for row in rows}) == 1 and rows[0].position is not None:
+    found = list(chain.from_iterable(rows))
+    if len({row.position for row in found}) == 1 and found[0].position is not None:
         return True
-    start = 1 if all(row.position for row in rows) else 0
-    return scores.analysis.domain.has_at_most_one({row.token for row in rows}, start)
+    start = int(all(row.position != 0 for row in found))
+    return scores.analysis.domain.has_at_most_one({row.token for row in found}, start)
 
 
-def averages_start(analysis: Analysis, node: Attention, value: Affine) -> bool:
-    """Whether a value is 1 at the first position and 0 elsewhere, and the first position is always among the best keys.
-
-    **Lemma (count).** Then the mean of the value over the c keys that tie is 1/c.
-    """
-    if analysis.values_by_first(value) != (ONE, ZERO) or node.mask is not Mask.CAUSAL or node.bias is not None:
-        return False
-    scores = Scores.of(analysis, node)
-    tables = analysis.by_token if all(map(analysis.by_token.has_form, _sides(scores))) else analysis.by_place
-    if not all(map(tables.has_form, _sides(scores))):
-        return False
-    queries = tables.distinct(query for query, _ in scores.terms)
-    rows = list(
-        zip(tables.rows, zip(*(tables.column(key).fractions() for _, key in scores.terms), strict=True), strict=True)
-    )
-    first = {key for row, key in rows if row.token in analysis.domain.first and not row.position}
-    keys = {key for _, key in rows}
-    if len(first) != 1 or len(queries) * len(keys) > MAX_PAIRS:
-        return False
-    (start,) = first
-
-    def score(query: tuple[Fraction, ...], key: tuple[Fraction, ...]) -> Fraction:
-        return sum((a * b for a, b in zip(query, key, strict=True) if a and b), ZERO)
-
-    return all(score(query, start) >= score(query, key) for query in queries for key in keys)
-
-
-def _sides(scores: Scores) -> list[Affine]:
-    return [form for term in scores.terms for form in term]
-
-
-RULES: tuple[Callable[[Scores], HeadFact | None], ...] = (
-    lookup,
-    ramp,
-    reciprocal,
-    positions_and_bit,
-    positions,
-    grid,
-)
-"""The rules, in the order in which they are tried."""
+CLOSED_RULES = (lookup, ramp)
+"""Rules whose statements are about every length; tried in this order."""
+TABLE_RULES = (positions_and_bit, positions)
+"""Rules that compare the scores of all positions."""
+GRID_RULES = (part, start_apart, grid)
+"""Rules that rest on the grid of the scores."""

@@ -1,11 +1,11 @@
 """Exact interpreter of signal graphs on a token sequence: the oracle of the compiler.
 
-Written for readability, not speed. It checks every range, score gap, tie and rounding that the author declared.
+Written for readability, not speed. It checks every range, score gap and tie that the author declared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import isqrt
 
@@ -21,7 +21,7 @@ from softmachine.ir.primitives import (
     Unit,
     inputs_outside_loops,
 )
-from softmachine.ir.signal import Affine, Atom, Node, Signal, topological_order
+from softmachine.ir.signal import Affine, Node, Signal, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import Feature
@@ -29,8 +29,6 @@ from softmachine.transformer.features import Feature
 Vector = tuple[Fraction, ...]
 Column = list[Vector]
 """A vector at every position."""
-TOLERANCE = Fraction(1, 4)
-"""The largest error that a rounding gadget removes (Lemma 9 of "Simulating Hard Attention Using Soft Attention")."""
 
 
 def evaluate(signal: Signal, tokens: Sequence[str], length: int | None = None) -> Column:
@@ -81,9 +79,7 @@ class _Evaluator:
             case Norm():
                 return [_normalise(node, row) for row in self.forms(node.forms)]
             case Named():
-                column = self.forms(node.forms)
-                self.check_restores(node, column)
-                return column
+                return self.forms(node.forms)
             case Attention():
                 return self.attention(node)
             case Loop():
@@ -157,30 +153,6 @@ class _Evaluator:
         if not all(holds.values()):
             raise ConstructionError(f"head {node.name!r} at position {i}: the scores do not decay as declared")
 
-    def check_restores(self, node: Named, column: Column) -> None:
-        """Check that the forms are rounded values: shifting each atom of the restored forms by 1/4 changes no output.
-
-        Atoms of tokens and positions are table entries, which have no errors.
-        """
-        factors: dict[Atom, Fraction] = {}
-        for atom, factor in (term for form in node.restores for term in form.terms.items()):
-            if not isinstance(atom[0], Token | Position):
-                factors[atom] = max(factors.get(atom, Fraction(0)), abs(factor))
-        units = {unit for unit in topological_order(node.forms, _inputs_of_unit) if isinstance(unit, Unit)}
-        for (source, k), factor in factors.items():
-            exact = {known: values for known, values in self.values.items() if known not in units or known is source}
-            for error in (TOLERANCE / factor, -TOLERANCE / factor):
-                moved = [(*row[:k], row[k] + error, *row[k + 1 :]) for row in self.values[source]]
-                inexact = _Evaluator(self.tokens, self.length, {**exact, source: moved})
-                for unit in topological_order(node.forms, inputs_outside_loops, inexact.values):
-                    inexact.values[unit] = inexact.compute(unit)
-                for i, (found, right) in enumerate(zip(inexact.forms(node.forms), column, strict=True)):
-                    if found != right:
-                        raise ConstructionError(
-                            f"{node.name!r} at position {i} does not restore {source.label(k)}: an error of {error} "
-                            f"there changes {_format_row(right)} to {_format_row(found)}"
-                        )
-
     def check_ranges(self, node: Node, column: Column) -> None:
         for i, row in enumerate(column):
             for k, (value, kind) in enumerate(zip(row, node.ranges, strict=True)):
@@ -188,15 +160,6 @@ class _Evaluator:
                     raise ConstructionError(
                         f"{node.label(k)} is {value} at position {i}, outside its declared range: {kind}"
                     )
-
-
-def _inputs_of_unit(node: Node) -> Iterable[Affine]:
-    """Return the forms that a unit reads; nothing for other nodes."""
-    return node.forms if isinstance(node, Unit) else ()
-
-
-def _format_row(row: Vector) -> str:
-    return ", ".join(map(str, row))
 
 
 def _normalise(node: Norm, row: Vector) -> Vector:

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from softmachine.ir.primitives import Attention, Carried, Loop, Named, Norm, Position, ScoreDecay, Token, Unit
 from softmachine.ir.program import Program
 from softmachine.ir.ranges import BIT, REALS, ValueRange
-from softmachine.ir.signal import Affine, Atom, Signal
+from softmachine.ir.signal import Affine, Atom, Node, Signal
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, SparseRow, Transformer
 
 ONE = Fraction(1)
@@ -38,7 +38,7 @@ def lift(weights: Transformer, *, margin: Fraction | None = None, position_count
         margin: The margin of the logits, if it is known.
         position_count: The number of positions, if padding determines it.
     """
-    lifter = _Lifter(weights)
+    lifter = Lifter(weights)
     for block in weights.blocks:
         lifter.block(block)
     logits = lifter.read(weights.unembedding)
@@ -116,13 +116,13 @@ class _HiddenUnits:
     opposites: dict[Atom, tuple[Atom, Affine]]
 
 
-class _Lifter:
-    """The residual stream on its way through the layers."""
+class Lifter:
+    """The residual stream on its way through the layers: embeddings, or the numbers of a node, if one is given."""
 
-    def __init__(self, weights: Transformer) -> None:
+    def __init__(self, weights: Transformer, start: Node | None = None) -> None:
         self.weights = weights
         self.fingerprints = _Fingerprints()
-        self.stream = self.embed()
+        self.stream = self.embed() if start is None else [_Content({(start, c): ONE}) for c in range(weights.width)]
 
     def embed(self) -> list[_Content]:
         """The content of each coordinate at the start; the token is one-hot over the vocabulary."""
@@ -173,10 +173,14 @@ class _Lifter:
     def layers(self, layers: Iterable[Layer]) -> None:
         """Apply some layers."""
         for layer in layers:
-            heads = [self.head(head) for head in layer.heads]
-            for head, node in zip(layer.heads, heads, strict=True):
-                self.add(head.output.rows, [Affine({(node, k): ONE}) for k in range(len(node.value))])
+            self.attend(layer.heads)
             self.feed_forward(layer.feed_forward)
+
+    def attend(self, heads: Sequence[Head]) -> None:
+        """Apply an attention sublayer."""
+        nodes = [self.head(head) for head in heads]
+        for head, node in zip(heads, nodes, strict=True):
+            self.add(head.output.rows, [Affine({(node, k): ONE}) for k in range(len(node.value))])
 
     def head(self, head: Head) -> Attention:
         """A head as a node."""

@@ -28,6 +28,8 @@ from softmachine.ir.signal import Affine, Atom
 
 MAX_BOXES = 100_000
 """Maximal number of boxes."""
+MAX_NUMBERS = 4_000_000
+"""Maximal number of values of units in all boxes."""
 MAX_UNSORTED = 500
 """Maximal number of choices of which equal ones are kept."""
 ROUND_UP = 1 + 2.0**-40
@@ -131,7 +133,7 @@ class PiecewiseForm:
         pending = [[atom for atom in choices if atom in guard.variables] for guard in self.guards]
         most = sum((own.max(axis=0) for own in choices.values()), np.zeros(rows.shape[1], dtype=rows.dtype))[1:width]
         for atom, own in choices.items():
-            if len(rows) * len(own) > MAX_BOXES:
+            if len(rows) * len(own) > MAX_BOXES or rows.size * len(own) > MAX_NUMBERS:
                 return None
             rows = (rows[:, None, :] + own[None, :, :]).reshape(-1, rows.shape[1])
             for column, guard, left in zip(range(width, rows.shape[1]), self.guards, pending, strict=True):
@@ -197,7 +199,7 @@ class PiecewiseForm:
         boxes = np.flatnonzero(corners.on_line).tolist()
         slopes = self.slopes_of_boxes(corners)
         if not any(slopes):
-            return Fact.of(Fraction(value, over) for value in set(values))
+            return Fact.of_quotients(values, over)
         step = None
         if line.step is not None:
             # On a box the form is constant + slope · line; a corner without a box is a point.

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from softmachine.ir.ranges import BIT, INTEGERS, OVER_POSITIONS, ValueRange, exact, relu_range, union
-from softmachine.ir.signal import Affine, Node, Signal, node_signal
+from softmachine.ir.signal import Affine, Node, Signal, node_signal, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting
@@ -93,15 +93,10 @@ class Attention(Node):
 
 @dataclass(frozen=True, eq=False)
 class Named(Node):
-    """Forms that the residual stream carries under a name.
-
-    ``restores``, if given, are the forms whose rounded values these are: errors of at most 1/4 in them do not change
-    these forms.
-    """
+    """Forms that the residual stream carries under a name."""
 
     forms: tuple[Affine, ...]
-    restores: tuple[Affine, ...] = ()
-    form_fields = ("forms", "restores")
+    form_fields = ("forms",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +122,26 @@ class Loop(Node):
 def inputs_outside_loops(node: Node) -> Iterable[Affine]:
     """Return the forms that a node reads before its body runs: for a loop, only the initial values."""
     return node.initial if isinstance(node, Loop) else node.inputs()
+
+
+def find_outside(loop: Loop) -> list[Node]:
+    """Return the nodes that the body of a loop reads and that do not depend on what it carries, inputs first."""
+    inside: set[Node] = {loop.carried}
+    for node in topological_order(loop.body):
+        if any(source in inside for form in node.inputs() for source, _ in form.terms):
+            inside.add(node)
+    return [node for node in topological_order(loop.body, inputs_outside_loops) if node not in inside]
+
+
+def expand_named(form: Affine) -> Affine:
+    """Write a form over what its named terms stand for."""
+    if not any(isinstance(node, Named) for node, _ in form.terms):
+        return form
+    parts = [
+        (node.forms[k] if isinstance(node, Named) else Affine({(node, k): Fraction(1)})) * factor
+        for (node, k), factor in form.terms.items()
+    ]
+    return Affine.sum([Affine({}, form.constant), *parts])
 
 
 def token(
@@ -241,16 +256,9 @@ def attend(
     return node_signal(node, exclusive=chosen and value.is_one_hot)
 
 
-def named(name: str, signal: Signal, *, restores: Signal | None = None) -> Signal:
-    """Store the signal in the residual stream under a name: later stages read the named coordinate.
-
-    Args:
-        name: The name.
-        signal: The signal to store.
-        restores: The signal whose rounded value this one is, if any: errors up to 1/4 in it are removed.
-    """
-    restored = restores.forms if restores is not None else ()
-    node = Named(name, signal.ranges, signal.forms, restored, labels=signal.labels)
+def named(name: str, signal: Signal) -> Signal:
+    """Store the signal in the residual stream under a name: later stages read the named coordinate."""
+    node = Named(name, signal.ranges, signal.forms, labels=signal.labels)
     return node_signal(node, exclusive=signal.is_one_hot)
 
 

@@ -50,6 +50,7 @@ class Node:
 
 
 Atom = tuple[Node, int]
+SINGLE_KEY_HINT = "if a head retrieves it where tied keys hold equal values, declare single_key=True"
 
 
 @dataclass(frozen=True)
@@ -204,13 +205,19 @@ class Signal:
         """Raise a ConstructionError unless every component is 0 or 1."""
         for form, kind in zip(self.forms, self.ranges, strict=True):
             if not kind.is_bit:
-                raise ConstructionError(f"{gadget} takes bits, but {format_form(form)} is {kind}")
+                raise ConstructionError(
+                    f"{gadget} takes bits, but {format_form(form)} is {kind}",
+                    hint=f"round it (round_unit_bit), or compare the integer (at_least); {SINGLE_KEY_HINT}",
+                )
 
     def require_integers(self, gadget: str) -> None:
         """Raise a ConstructionError unless every component is an integer."""
         for form, kind in zip(self.forms, self.ranges, strict=True):
             if not kind.is_integer:
-                raise ConstructionError(f"{gadget} takes integers, but {format_form(form)} is {kind}")
+                raise ConstructionError(
+                    f"{gadget} takes integers, but {format_form(form)} is {kind}",
+                    hint=f"recover the integer from its share of i+1 (recover_integer), or round it; {SINGLE_KEY_HINT}",
+                )
 
 
 def topological_order(

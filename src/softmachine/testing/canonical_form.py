@@ -1,12 +1,13 @@
 """Canonical forms of programs by structural hashing: equal up to names, token tables and named nodes.
 
 Named nodes are inlined, token tables written in one basis (the indicators of all tokens but the first), equal nodes
-merged, and ``ReLU(-g)`` is ``ReLU(g) - g``. Two programs with equal canonical forms compute the same logits.
+merged, ``ReLU(-g)`` is ``ReLU(g) - g``, and carried numbers that no iteration of a loop changes are their initial
+values. Two programs with equal canonical forms compute the same logits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Set
 from fractions import Fraction
 
 from softmachine.ir.primitives import Attention, Carried, Loop, Named, Norm, Position, Token, Unit
@@ -31,7 +32,12 @@ class StructuralHash:
     def of(self, logits: Iterable[Affine]) -> tuple[Form, ...]:
         """The canonical form of some logits."""
         forms = tuple(logits)
-        return _ProgramHash(self, list(topological_order(forms))).of(forms)
+        nodes, unchanged = list(topological_order(forms)), set[Atom]()
+        while True:
+            program = _ProgramHash(self, nodes, unchanged)
+            if program.unchanged == unchanged:
+                return program.of(forms)
+            unchanged = program.unchanged
 
     def identify(self, key: Hashable) -> int:
         """The identifier of a key, the same whenever it is met."""
@@ -42,11 +48,18 @@ class StructuralHash:
 
 
 class _ProgramHash:
-    """The canonical forms of the atoms of one program."""
+    """The canonical forms of the atoms of one program.
 
-    def __init__(self, table: StructuralHash, nodes: Sequence[Node]) -> None:
+    Args:
+        table: The table of all atoms.
+        nodes: The nodes, in topological order.
+        unchanged: Carried numbers that no iteration changes.
+    """
+
+    def __init__(self, table: StructuralHash, nodes: Sequence[Node], unchanged: Set[Atom]) -> None:
         self.table = table
-        self.loops: dict[Carried, int] = {}
+        self.loops = {node.carried: node for node in nodes if isinstance(node, Loop)}
+        self.unchanged = set(unchanged)
         self.atoms: dict[Atom, _Terms] = {}
         for node in nodes:
             self.atoms |= {(node, k): terms for k, terms in enumerate(self.node(node))}
@@ -89,12 +102,30 @@ class _ProgramHash:
                 head = self.head(node)
                 return (self.atom(*head, self.form(value)) for value in node.value)
             case Carried():
-                number = self.loops.setdefault(node, len(self.loops))
-                return (self.atom("carried", number, k) for k in width)
+                return self.carried(node)
             case Loop():
-                key = (node.iterations, self.of(node.initial), self.of(node.body))
-                return (self.atom("loop", *key, k) for k in width)
+                return self.loop(node)
         raise TypeError(f"no canonical form of {node!r}")
+
+    def carried(self, node: Carried) -> Iterable[_Terms]:
+        """The numbers that a loop carries; those that it does not change are their initial values.
+
+        Loops do not nest, so that it need not be said which loop carries a number.
+        """
+        initial = self.loops[node].initial
+        changed = [k for k in range(len(initial)) if (node, k) not in self.unchanged]
+        for k, form in enumerate(initial):
+            yield self.atom("carried", changed.index(k)) if k in changed else self.terms(form)
+
+    def loop(self, node: Loop) -> Iterable[_Terms]:
+        """The numbers after the last iteration."""
+        carried, body = list(self.carried(node.carried)), list(map(self.terms, node.body))
+        changed = [k for k in range(len(body)) if (node.carried, k) not in self.unchanged]
+        self.unchanged |= {(node.carried, k) for k in changed if body[k] in (carried[k], self.terms(node.initial[k]))}
+        initial, last = (self.of(forms[k] for k in changed) for forms in (node.initial, node.body))
+        key = (node.iterations, initial, last)
+        for k, before in enumerate(carried):
+            yield self.atom("loop", *key, changed.index(k)) if k in changed else before
 
     def column(self, values: Sequence[Fraction]) -> _Terms:
         """A number for each token: that of the first token, and the differences from it."""

@@ -70,6 +70,11 @@ class Feature(Serialisable):
         return "1"
 
     @property
+    def period(self) -> int | None:
+        """A period of the values, from position 0 on; None if none is known."""
+        return None
+
+    @property
     def affine_expansion(self) -> Expansion:
         """The feature as an affine combination of simpler ones."""
         return ((Fraction(1), self),), Fraction(0)
@@ -304,6 +309,7 @@ class Alternating(Feature, stored_name="Alternating"):
         return 1 - 2 * (i % 2)
 
     low: ClassVar[Polynomial] = Polynomial.coerce(-1)
+    period: ClassVar[int] = 2
 
     @property
     def affine_expansion(self) -> Expansion:
@@ -336,6 +342,10 @@ class Bit(Feature, stored_name="Bit"):
         return 2 * bit - 1 if self.signed else bit
 
     @property
+    def period(self) -> int | None:
+        return None if self.cells else 2 << self.k
+
+    @property
     def low(self) -> Polynomial:
         return Polynomial.coerce(-1 if self.signed else 0)
 
@@ -365,6 +375,10 @@ class Residue(Feature, stored_name="Residue"):
 
     def value(self, i: int, n: int) -> int:
         return int(i % self.modulus == self.remainder)
+
+    @property
+    def period(self) -> int:
+        return self.modulus
 
     def numerator_expression(self, i: str) -> str:
         return f"(1 if {i} % {self.modulus} == {self.remainder} else 0)"

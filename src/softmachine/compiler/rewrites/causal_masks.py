@@ -8,7 +8,7 @@ blocks compute in every layer; the result of block t is correct from layer t, by
 
 Needs: hard attention without masks; the indices of position and block as position features. Costs: P positions of
 padding per executed layer (layers of a loop count once per iteration); 2 layers per layer, in the same loops; twice the
-width and O(log) coordinates for addresses. One weight dominates all scores (:mod:`.ranges`).
+width and O(log) coordinates for addresses. One weight dominates all scores (:mod:`softmachine.ir.stream_facts`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from softmachine.compiler.rewrites.no_masks import PADDING_TOKEN, match_addresses, require_hard_attention
-from softmachine.compiler.rewrites.ranges import StreamBounds, bound_score, bound_stream
 from softmachine.compiler.rewrites.widening import (
     ONE,
     NetworkBuilder,
@@ -28,6 +27,7 @@ from softmachine.compiler.rewrites.widening import (
     widen_inputs,
     widen_outputs,
 )
+from softmachine.ir.stream_facts import StreamFacts, iterate_stream_facts, join_stream_facts
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask
 from softmachine.transformer.features import Feature, ceil_log2
@@ -96,7 +96,7 @@ def to_causal_masks(transformer: Transformer, positions: int, length: int | None
         if head.mask is not Mask.ALL or head.bias is not None:
             raise ConstructionError(f"head {head.name!r} has a mask or a bias, which this rewrite does not support")
     layout = CausalLayout(transformer.width, positions, transformer.depth(length))
-    limits = bound_stream(transformer, positions, length)
+    limits = join_stream_facts(iterate_stream_facts(transformer, [(length, positions)]))
     blocks = tuple(
         Block(
             tuple(
@@ -146,12 +146,12 @@ def _fetch_layer(layout: CausalLayout) -> Layer:
     )
 
 
-def _rewrite_layer(layer: Layer, layout: CausalLayout, limits: StreamBounds) -> Layer:
+def _rewrite_layer(layer: Layer, layout: CausalLayout, limits: StreamFacts) -> Layer:
     """Rewrite a layer: it reads the fetched stream, attends to the previous block, and overwrites the own stream."""
     wide, shift = layout.total_width, layout.width
     heads = []
     for head in layer.heads:
-        bound = bound_score(head, limits) + 1
+        bound = limits.bound_score(head) + 1
         sides = match_addresses(layout.address("block before"), layout.address("block"), layout.bits, bound)
         query, key = (affine_of_rows(rows, wide) for rows in sides)
         heads.append(

@@ -9,7 +9,8 @@ original keys and values there. The last cell of a row is empty, and visible onl
 is a feature of the cell.
 
 Needs: hard attention; i, j and flags as position features. Costs: P(P + 1) positions of padding, 2 layers per layer,
-twice the width and 3⌈log₂ P⌉ + O(1) coordinates for addresses. One weight dominates all scores (:mod:`.ranges`).
+twice the width and 3⌈log₂ P⌉ + O(1) coordinates for addresses. One weight dominates all scores
+(:mod:`softmachine.ir.stream_facts`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.compiler.rewrites.ranges import StreamBounds, bound_score, bound_stream
 from softmachine.compiler.rewrites.widening import (
     ONE,
     ZERO,
@@ -30,6 +30,7 @@ from softmachine.compiler.rewrites.widening import (
     widen_layer,
     widen_outputs,
 )
+from softmachine.ir.stream_facts import StreamFacts, iterate_stream_facts, join_stream_facts
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask
 from softmachine.transformer.features import Feature, Relation, ceil_log2
@@ -150,7 +151,7 @@ def to_no_masks(transformer: Transformer, positions: int, length: int | None = N
     masks = tuple(dict.fromkeys(head.mask for head in heads))
     biases = tuple(dict.fromkeys(head.bias for head in heads if head.bias is not None))
     layout = UnmaskedLayout(transformer.width, positions, masks, biases)
-    limits = bound_stream(transformer, positions, length)
+    limits = join_stream_facts(iterate_stream_facts(transformer, [(length, positions)]))
     blocks = tuple(
         Block(
             tuple(
@@ -219,7 +220,7 @@ def match_addresses(
     return query, key  # type: ignore[return-value]
 
 
-def _fetch_layer(layout: UnmaskedLayout, limits: StreamBounds) -> Layer:
+def _fetch_layer(layout: UnmaskedLayout, limits: StreamFacts) -> Layer:
     """Return a layer in which cells fetch the stream of their column."""
     query, key = (
         affine_of_rows(rows, layout.total_width)
@@ -233,7 +234,7 @@ def _fetch_layer(layout: UnmaskedLayout, limits: StreamBounds) -> Layer:
     if not {Mask.PAST, Mask.FUTURE} & set(layout.masks):
         return Layer((head,), empty_network(layout.total_width))
     units = NetworkBuilder(empty_network(layout.total_width))
-    for c, largest in enumerate(limits.max_absolute):
+    for c, largest in enumerate(fact.size for fact in limits.bounds):
 
         def only_empty(row: dict[int, Fraction], _: Fraction, largest: Fraction = largest) -> None:
             row[layout.nonempty_flag] = -largest
@@ -242,7 +243,7 @@ def _fetch_layer(layout: UnmaskedLayout, limits: StreamBounds) -> Layer:
     return Layer((head,), units.build())
 
 
-def _rewrite_layer(layer: Layer, layout: UnmaskedLayout, limits: StreamBounds) -> Layer:
+def _rewrite_layer(layer: Layer, layout: UnmaskedLayout, limits: StreamFacts) -> Layer:
     """Rewrite a layer: its heads attend to the visible cells of the own row, and its network clears the copies."""
     given = widen_layer(layer, layout.total_width)
     heads = [_rewrite_head(head, layout, limits) for head in layer.heads]
@@ -252,10 +253,10 @@ def _rewrite_layer(layer: Layer, layout: UnmaskedLayout, limits: StreamBounds) -
     return Layer(tuple(heads), units.build())
 
 
-def _rewrite_head(head: Head, layout: UnmaskedLayout, limits: StreamBounds) -> Head:
+def _rewrite_head(head: Head, layout: UnmaskedLayout, limits: StreamFacts) -> Head:
     """Rewrite a head to attend to the visible cells of the own row."""
     wide, shift = layout.total_width, layout.width
-    bound = bound_score(head, limits) + 1
+    bound = limits.bound_score(head) + 1
     if head.bias is not None:
         relation = head.bias
         bound += max(abs(relation.at(j, i)) for i in range(layout.positions) for j in range(layout.positions))

@@ -7,8 +7,8 @@ selecting which sub-block executes", with "the iteration counter tracked in a de
 This is that block: all layers of all blocks, each with a flag that disables it. Heads cannot be disabled, so they write
 to scratch coordinates, from which the feed-forward network moves the values to their targets, unless the block is
 disabled, and which it clears. Hidden units of a disabled block are kept below 0 by a weight that dominates everything
-else they read (:mod:`.ranges`). The flag is stored in two coordinates, so that half the weight suffices, and the fixed
-point format of the given weights can represent it.
+else they read (:mod:`softmachine.ir.stream_facts`). The flag is stored in two coordinates, so that half the weight
+suffices, and the fixed point format of the given weights can represent it.
 
 One coordinate cannot count in constant precision: the largest number of F_2 is 15/4. So the counter is binary, with one
 coordinate for each bit and one for its complement; the last network of an iteration increments it and switches flags,
@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
-from softmachine.compiler.rewrites.ranges import StreamBounds, bound_head_output, bound_stream
 from softmachine.compiler.rewrites.widening import (
     ONE,
     ZERO,
@@ -37,6 +36,8 @@ from softmachine.compiler.rewrites.widening import (
     widen_inputs,
     widen_layer,
 )
+from softmachine.ir.facts import Fact
+from softmachine.ir.stream_facts import StreamFacts, iterate_stream_facts, join_stream_facts
 from softmachine.transformer.weights import Block, Layer, Matrix, Transformer
 
 
@@ -98,7 +99,7 @@ def to_one_loop(transformer: Transformer, positions: int, length: int | None = N
         return replace(transformer, blocks=tuple(blocks))
     values = max(sum(len(head.value.bias) for head in layer.heads) for block in blocks for layer in block.layers)
     layout = LoopLayout(transformer.width, values, tuple(block.iterations(length) for block in blocks))
-    limits = bound_stream(transformer, positions, length)
+    limits = join_stream_facts(iterate_stream_facts(transformer, [(length, positions)]))
     layers = [_make_disableable(layer, layout, b, limits) for b, block in enumerate(blocks) for layer in block.layers]
     layers[-1] = _add_counter(layers[-1], layout)
     begins = {layout.counter_bit(k) + 1: ONE for k in range(layout.bits)}
@@ -113,10 +114,9 @@ def to_one_loop(transformer: Transformer, positions: int, length: int | None = N
     )
 
 
-def _make_disableable(layer: Layer, layout: LoopLayout, block: int, limits: StreamBounds) -> Layer:
+def _make_disableable(layer: Layer, layout: LoopLayout, block: int, limits: StreamFacts) -> Layer:
     """Rewrite a layer so that it has no effect while its block is disabled."""
-    numbers = [interval for head in layer.heads for interval in bound_head_output(head, limits).intervals]
-    known = StreamBounds((*limits.intervals, *numbers))
+    known = [*limits.bounds, *(fact for head in layer.heads for fact in limits.of_output(head))]
     given = widen_layer(layer, layout.total_width)
     heads, target = redirect_heads(given.heads, layout.scratch, layout.total_width)
     units = NetworkBuilder(given.feed_forward)
@@ -134,11 +134,11 @@ def _make_disableable(layer: Layer, layout: LoopLayout, block: int, limits: Stre
     return Layer(heads, units.build())
 
 
-def _disabling_gate(off: tuple[int, int], known: StreamBounds) -> Gate:
+def _disabling_gate(off: tuple[int, int], known: Sequence[Fact]) -> Gate:
     """Return a gate that keeps a unit below 0 while a block is disabled, by subtracting an upper bound of its input."""
 
     def hold(row: dict[int, Fraction], bias: Fraction) -> None:
-        highest = sum((max(w * known.intervals[c][0], w * known.intervals[c][1]) for c, w in row.items()), bias)
+        highest = sum((max(w * known[c].low, w * known[c].high) for c, w in row.items()), bias)
         half = Fraction(max(0, ceil(2 * highest)), 4)  # numbers of F_2 are multiples of 1/4
         for coordinate in off:
             row[coordinate] = -half

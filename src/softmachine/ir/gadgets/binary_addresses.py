@@ -75,7 +75,7 @@ def round_to_bit(name: str, signal: Signal, where: Signal) -> Signal:
     """
     up = relu(f"{name}: from 1/4", signal + where - Fraction(5, 4))
     down = relu(f"{name}: from 3/4", signal + where - Fraction(7, 4))
-    return named(name, (2 * (up - down)).with_range(BIT), restores=signal)
+    return named(name, (2 * (up - down)).with_range(BIT))
 
 
 def round_to_bit_doubled(name: str, signal: Signal, where: Signal) -> Signal:
@@ -83,7 +83,7 @@ def round_to_bit_doubled(name: str, signal: Signal, where: Signal) -> Signal:
     twice = 2 * signal + 2 * where
     up = relu(f"{name}: from 1/4", twice - Fraction(5, 2))
     down = relu(f"{name}: from 3/4", twice - Fraction(7, 2))
-    return named(name, (2 * (up - down)).with_range(integer(0, 2)), restores=signal)
+    return named(name, (2 * (up - down)).with_range(integer(0, 2)))
 
 
 def conjunction(name: str, one: Signal, other: Signal, where: Signal) -> Signal:

@@ -82,7 +82,7 @@ def round_unit_bit(name: str, signal: Signal) -> Signal:
     """
     up = relu(f"{name}: from 1/4", signal - Fraction(1, 4))
     down = relu(f"{name}: from 3/4", signal - Fraction(3, 4))
-    return named(name, (2 * (up - down)).with_range(BIT), restores=signal)
+    return named(name, (2 * (up - down)).with_range(BIT))
 
 
 def require_unit_interval(signal: Signal, gadget: str) -> Signal:

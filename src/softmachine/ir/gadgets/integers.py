@@ -29,7 +29,7 @@ def compare_with_zero(name: str, number: Signal, relation: str, one: Signal) -> 
         return (2 * (rise - stop)).with_range(BIT)
 
     at_least, at_most = not_negative(f"{name}: ≥", number), not_negative(f"{name}: ≤", -number)
-    return named(name, compare_by_signs(relation, at_least, at_most, one).with_range(BIT), restores=number)
+    return named(name, compare_by_signs(relation, at_least, at_most, one).with_range(BIT))
 
 
 def round_to_integer(name: str, number: Signal, maximum: int) -> Signal:
@@ -39,7 +39,7 @@ def round_to_integer(name: str, number: Signal, maximum: int) -> Signal:
     """
     steps = stack(*[number] * maximum) - stack(*map(constant, range(1, maximum + 1)))
     rise, stop = (relu(f"{name}: from {cut} below", steps + cut) for cut in (Fraction(3, 4), Fraction(1, 4)))
-    return named(name, (2 * (rise - stop)).total.with_range(integer(0, maximum)), restores=number)
+    return named(name, (2 * (rise - stop)).total.with_range(integer(0, maximum)))
 
 
 def compare_by_signs(relation: str, at_least: Signal, at_most: Signal, one: Signal) -> Signal:

@@ -181,7 +181,7 @@ def round_to_trit(name: str, signal: Signal) -> Signal:
         if not kind.is_bit:
             snap = snap - relu(f"{label}: to -1/4", -x - half) + relu(f"{label}: to -3/4", -x - more)
         parts.append(snap.with_range(BIT if kind.is_bit else SIGN))
-    return named(name, stack(*parts), restores=signal)
+    return named(name, stack(*parts))
 
 
 def _require_same_width(gadget: str, register: Signal, width: int) -> None:

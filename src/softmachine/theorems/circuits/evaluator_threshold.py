@@ -148,7 +148,7 @@ def _evaluate_once(is_token: TokenTest, numbers: _NumberAttention) -> Callable[[
         """Whether the balance is positive, where a bit is 1; its absolute value is at least 1/(2K + 2)."""
         rise = steepness * balance - 2 * steepness + 2 * steepness * where
         decided = relu(f"{name}: rises", rise) - relu(f"{name}: is 1", rise - 1)
-        return named(name, decided.with_range(BIT), restores=Fraction(1, 4) * rise)
+        return named(name, decided.with_range(BIT))
 
     def turn(value: Signal) -> Signal:
         # Step 4. An argument fetches the bit of its wire.

@@ -203,7 +203,7 @@ def unit_signals(layout: CircuitLayout, *, soft: bool) -> Program:
     def above(name: str, share: Signal, limit: Signal) -> Signal:
         rise = steepness * (share - limit)  # at most -2 or at least 2, so that an error of 1 has no effect
         decided = relu(f"{name}: rises", rise) - relu(f"{name}: is 1", rise - 1)
-        return named(name, decided.with_range(BIT), restores=Fraction(1, 4) * rise)
+        return named(name, decided.with_range(BIT))
 
     def turn(value: Signal) -> Signal:
         # Step 2. An argument fetches the bit of its wire.

@@ -103,7 +103,8 @@ def test_domains_are_described() -> None:
 def test_domains_are_plain_data() -> None:
     for domain in map(random_domain, range(20)):
         data = json.loads(json.dumps(domain.to_json()))
-        sets = {name: [frozenset(each) for each in data[name] or ()] for name in ("unique", "unique_later", "placed")}
-        placed = None if data["placed"] is None else tuple(sets["placed"])
+        sets = {name: [frozenset(each) for each in data[name]] for name in ("unique", "unique_later")}
+        runs = data["placed"]
+        placed = None if runs is None else tuple(frozenset(here) for here, count in runs for _ in range(count))
         unique, unique_later = tuple(sets["unique"]), tuple(sets["unique_later"])
         assert Domain(frozenset(data["first"]), frozenset(data["later"]), unique, unique_later, placed) == domain
