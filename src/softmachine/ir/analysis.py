@@ -259,6 +259,8 @@ class Analysis:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
         form = self.absorb(original, own, partly=partly)
         units = [atom for atom in form.terms if isinstance(atom[0], Unit) and atom[0].activation == "relu"]
+        read = {atom for node, k in units if isinstance(node, Unit) for atom in node.forms[k].terms}
+        units = [atom for atom in units if atom not in read or self.facts[atom].values is None]
         pre = [atom[0].forms[atom[1]] for atom in units if isinstance(atom[0], Unit)]
         rest = Affine({atom: factor for atom, factor in form.terms.items() if atom not in units}, form.constant)
         forms = [rest, *pre]
