@@ -74,8 +74,7 @@ class Analysis:
         """What the position alone decides at every length."""
         self.by_token = FunctionTables(token_rows(self.domain), fixed, functions=self.functions)
         self.best_keys: dict[Attention, list[NDArray[np.intp]]] = {}
-        placed = placed_rows(self.domain, self.positions) if self.is_padded else []
-        self.by_place = FunctionTables(placed, fixed, self.best_keys)
+        self.by_place = FunctionTables(placed_rows(self.domain, self.positions), fixed, self.best_keys)
         self.first = FirstPosition(self)
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
@@ -212,11 +211,11 @@ class Analysis:
 
     def function(self, form: Affine) -> PositionFunction | None:
         """The form as a function of the position, if it is one; tokens count where only the first one matters."""
-        local, rest = self.split_local(form)
-        others = [(factor, self.functions.get(atom)) for atom, factor in rest.terms.items()]
-        parts = [(factor, function) for factor, function in others if function is not None]
-        if self.is_padded or not form.terms or len(parts) < len(others):
+        known = all(atom in self.functions or self.by_token.has(atom[0]) for atom in form.terms)
+        if self.is_padded or not form.terms or not known:
             return None
+        local, rest = self.split_local(form)
+        parts = [(factor, self.functions[atom]) for atom, factor in rest.terms.items()]
         values = [self.by_token.values(local, start=start) for start in (True, False)]
         if max(map(len, values)) > 1:
             return None
