@@ -234,11 +234,11 @@ class Analysis:
 
     def function(self, form: Affine) -> PositionFunction | None:
         """The form as a function of the position, if it is one; tokens count where only the first one matters."""
-        local, rest = self.split_local(form)
-        others = [(factor, self.functions.get(atom)) for atom, factor in rest.terms.items()]
-        parts = [(factor, function) for factor, function in others if function is not None]
-        if self.is_padded or not form.terms or len(parts) < len(others):
+        known = all(atom in self.functions or self.by_token.has(atom[0]) for atom in form.terms)
+        if self.is_padded or not form.terms or not known:
             return None
+        local, rest = self.split_local(form)
+        parts = [(factor, self.functions[atom]) for atom, factor in rest.terms.items()]
         values = [self.by_token.values(local, start=start) for start in (True, False)]
         if max(map(len, values)) > 1:
             return None
