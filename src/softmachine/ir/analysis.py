@@ -234,11 +234,11 @@ class Analysis:
 
     def function(self, form: Affine) -> PositionFunction | None:
         """The form as a function of the position, if it is one; tokens count where only the first one matters."""
-        local, rest = self.split_local(form)
-        others = [(factor, self.functions.get(atom)) for atom, factor in rest.terms.items()]
-        parts = [(factor, function) for factor, function in others if function is not None]
-        if self.is_padded or not form.terms or len(parts) < len(others):
+        known = all(atom in self.functions or self.by_token.has(atom[0]) for atom in form.terms)
+        if self.is_padded or not form.terms or not known:
             return None
+        local, rest = self.split_local(form)
+        parts = [(factor, self.functions[atom]) for atom, factor in rest.terms.items()]
         values = [self.by_token.values(local, start=start) for start in (True, False)]
         if max(map(len, values)) > 1:
             return None
@@ -259,6 +259,8 @@ class Analysis:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
         form = self.absorb(original, own, partly=partly)
         units = [atom for atom in form.terms if isinstance(atom[0], Unit) and atom[0].activation == "relu"]
+        read = {atom for node, k in units if isinstance(node, Unit) for atom in node.forms[k].terms}
+        units = [atom for atom in units if atom not in read or self.facts[atom].values is None]
         pre = [atom[0].forms[atom[1]] for atom in units if isinstance(atom[0], Unit)]
         rest = Affine({atom: factor for atom, factor in form.terms.items() if atom not in units}, form.constant)
         forms = [rest, *pre]

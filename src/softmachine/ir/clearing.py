@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE, ZERO
-from softmachine.ir.primitives import Loop, Unit, expand_named
+from softmachine.ir.lifter import is_read_directly
+from softmachine.ir.primitives import Loop, Named, Unit, expand_named
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 
 
@@ -36,6 +37,9 @@ class _Removal:
         """Replace the program."""
         for node in nodes:
             new = self.nodes[node] = node.with_forms(self.forms)
+            if isinstance(new, Named) and is_read_directly(new.forms[0]):
+                self.linear[new, 0] = new.forms[0]
+                continue
             self.analysis.visit(new)
             if isinstance(new, Unit) and new.activation == "relu" and self.analysis.of(new.forms[0]).low >= ZERO:
                 self.linear[new, 0] = expand_named(new.forms[0])
@@ -52,6 +56,6 @@ class _Removal:
         )
 
     def simplify(self, form: Affine) -> Affine:
-        """The form with g in place of every ReLU(g)."""
+        """The form with g in place of every ReLU(g), and without names of what is read directly."""
         linear = [atom for atom in form.terms if atom in self.linear]
         return Affine.sum([form, *((self.linear[a] + Affine({a: -ONE})) * form.terms[a] for a in linear)])

@@ -54,16 +54,19 @@ class FirstPosition:
             case Attention(mask=Mask.PAST):
                 return ZERO
             case Attention() if node.mask is Mask.CAUSAL or self.is_best_of_first(node):
-                value, rest = self.split(node.value[k])
-                return None if rest.terms else value
+                return self.value(node.value[k])
             case Norm():
                 return None
             case Unit() | Named():
-                value, rest = self.split(node.forms[k])
-                relu = isinstance(node, Unit) and node.activation == "relu"
-                value = value if isinstance(node, Named) else max(value, ZERO) if relu else Fraction(value >= 0)
-                return None if rest.terms else value
+                value = self.value(node.forms[k])
+                if value is None or isinstance(node, Named):
+                    return value
+                return max(value, ZERO) if node.activation == "relu" else Fraction(value >= 0)
         return None
+
+    def value(self, form: Affine) -> Fraction | None:
+        """The value of a form at position 0, if it is known."""
+        return self.split(form)[0] if all(atom in self.values for atom in form.terms) else None
 
     def split(self, form: Affine) -> tuple[Fraction, Affine]:
         """The value at position 0 of the part of a form that is known there, and the rest."""
@@ -99,8 +102,8 @@ class FirstPosition:
 
     def is_best_of_first(self, node: Attention) -> bool:
         """Whether position 0 is the only best key of the query at position 0."""
-        queries = list(map(self.split, node.query))
-        return not any(rest.terms for _, rest in queries) and self._margin(node, [q for q, _ in queries]) > 0
+        queries = [value for query in node.query if (value := self.value(query)) is not None]
+        return len(queries) == len(node.query) and self._margin(node, queries) > 0
 
     def _margin(self, node: Attention, query: Sequence[Fraction]) -> Fraction:
         """By how much the score of position 0 exceeds those of other keys, at least; negative if it is not visible."""

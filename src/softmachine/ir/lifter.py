@@ -260,12 +260,9 @@ class Lifter:
         """The form by which a coordinate is read."""
         content = self.stream[coordinate]
         if content.view is None:
-            form = content.form
-            is_atom = len(form.terms) == 1 and not form.constant and next(iter(form.terms.values())) == 1
-            if is_atom or all(isinstance(node, Token) for node, _ in form.terms):
-                content.view = form
-            else:
-                node = Named(self.weights.coordinates[coordinate], (REALS,), (form,))
+            content.view = content.form
+            if not is_read_directly(content.view):
+                node = Named(self.weights.coordinates[coordinate], (REALS,), (content.view,))
                 content.view = Affine({(node, 0): ONE})
         return content.view
 
@@ -276,6 +273,12 @@ class Lifter:
             for (node, k), factor in form.terms.items()
         ]
         return Affine.sum([Affine({}, form.constant), *parts])
+
+
+def is_read_directly(form: Affine) -> bool:
+    """Whether a form gets no name: a single atom, or a function of the token."""
+    is_atom = len(form.terms) == 1 and not form.constant and next(iter(form.terms.values())) == 1
+    return is_atom or all(isinstance(node, Token) for node, _ in form.terms)
 
 
 def _activate(activation: str, number: Fraction) -> Fraction:

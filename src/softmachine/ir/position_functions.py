@@ -16,7 +16,7 @@ from math import floor, lcm
 from softmachine.ir.facts import ONE, ZERO, Fact, Step, common_step
 from softmachine.transformer.features import I_PLUS_ONE, RECIPROCAL, Feature, I, Monomial
 
-MAX_PERIOD = 64
+MAX_PERIOD = 8
 """Maximal period, and maximal number of positions with values of their own."""
 Entry = tuple[Fraction, Fraction, Fraction]
 
