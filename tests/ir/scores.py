@@ -31,7 +31,7 @@ TOKENS = (START, "a", "b", "c")
 FEATURES: tuple[Feature, ...] = (
     *(I, I_SQUARED, I * N_PLUS_ONE**-1, I_SQUARED * N_PLUS_ONE**-1, I * N_PLUS_ONE, N),
     *(RECIPROCAL, N_PLUS_ONE**-1, RECIPROCAL**2, REMAINING**-1, RECIPROCAL * N_PLUS_ONE**-1),
-    *(Alternating(), Bit(0), Bit(1), Residue(3, 1), Last(), PredecessorShare()),
+    *(Alternating(), Bit(0), Bit(1), Residue(3, 1), Residue(50, 0), Last(), PredecessorShare()),
 )
 WEIGHTINGS = (AVERAGE_HARD, AVERAGE_HARD, AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD)
 _ANY = real(-(10**12), 10**12)
@@ -91,7 +91,7 @@ class RandomScores:
         return total + self.rng.choice((0, 0, 1, -1))
 
     def primitive(self) -> Signal:
-        made = (self.unit, self.mean, self.count_of_ties, self.lookup, self.head, self.head, self.head)
+        made = (self.unit, self.mean, self.count_of_ties, self.lookup, self.ranked, self.ranked, self.head, self.head)
         found = self.rng.choice(made)()
         return named(self.name("named"), found) if self.rng.random() < 0.3 else found
 
@@ -150,6 +150,24 @@ class RandomScores:
             weighting=self.rng.choice(WEIGHTINGS),
             bias=Distance() if self.rng.random() < 0.1 else None,
         )
+
+    def ranked(self) -> Signal:
+        """The best by one number, then by a smaller one, with the start token apart; the value is one of these."""
+        parts = [
+            self.pick(self.bits, self.numbers, self.features, self.computed) for _ in range(self.rng.choice((1, 2, 3)))
+        ]
+        sizes = [
+            self.rng.choice((-1, 1)) * Fraction(self.rng.choice((1, 2, 10)), self.rng.choice((1, 1, 2, 10)))
+            for _ in parts
+        ]
+        key = sum((part * size for part, size in zip(parts, sizes, strict=True)), constant(0))
+        key = key + self.start * self.rng.choice((0, 0, 1, -1, Fraction(1, 2), 30, -30))
+        pairs = [(self.rng.choice((constant(1), constant(1), self.mean(), self.count_of_ties())), key)]
+        if self.rng.random() < 0.3:
+            pairs.append((self.form(), self.pick(self.features, self.indices, self.bits)))
+        value = self.rng.choice((parts[-1], stack(*parts), key, self.pick([self.start], self.bits, self.computed)))
+        query, keys = (stack(*side) for side in zip(*pairs, strict=True))
+        return attend(self.name("ranked"), query=query, key=keys, value=value, mask=self.mask())
 
     def loop(self) -> Signal:
         outside = self.computed
