@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from softmachine.certify.certificate import Certificate, certify, certify_weights, harden_heads
 from softmachine.compiler import compile_program
@@ -69,7 +69,8 @@ def certify_model(model: Model, length: int, sharpness: int | None = None) -> Ce
     if has_theorem_weights(model):
         return certify_theorem_program(model, length, sharpness)
     count = model.theorem.signals(model.codec, model.theorem.certified_variant).position_count
-    return certify_weights(model.weights, length, sharpness, model.codec.domain(model.weights.vocabulary), count)
+    last, domain = _last_position(model, length), model.codec.domain(model.weights.vocabulary)
+    return replace(certify_weights(model.weights, last, sharpness, domain, count), length=length)
 
 
 def certify_theorem_program(model: Model, length: int, sharpness: int | None = None) -> Certificate:
@@ -81,8 +82,17 @@ def certify_theorem_program(model: Model, length: int, sharpness: int | None = N
     """
     program = model.theorem.signals(model.codec, model.theorem.certified_variant)
     domain, assumable = model.codec.domain(program.vocabulary), ("gap", "decay", "single key")
-    found = certify(program, length, sharpness, domain, assumable if model.theorem.is_bundled else assumable[2:])
-    return replace(found, promises=check_promises(program, model.codec, length)) if found.assumptions else found
+    last = _last_position(model, length)
+    found = certify(program, last, sharpness, domain, assumable if model.theorem.is_bundled else assumable[2:])
+    if found.assumptions:
+        found = replace(found, promises=check_promises(program, model.codec, last))
+    return replace(found, length=length)
+
+
+def _last_position(model: Model, length: int) -> int:
+    """The n of the longest inputs: a decoder that was built for a context has no position beyond it."""
+    limited = model.context is not None and isinstance(model.codec, DecoderCodec)
+    return min(length, cast(int, model.context) - 1) if limited else length
 
 
 def recompute_certificate(model: Model, length: int, sharpness: int | None) -> Certificate:

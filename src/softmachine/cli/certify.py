@@ -51,8 +51,8 @@ MeasuredFormat = Annotated[
 FromWeights = Annotated[
     bool,
     switch_option(
-        "Use only the weights: score gaps come from running every input, if they are few, or from denominators. The "
-        "default for saved weights without a source.",
+        "Use only the weights: everything is derived from them, or, if that fails and there are few inputs, all are "
+        "run. The default for saved weights without a source.",
         "--from-weights",
     ),
 ]

@@ -24,7 +24,7 @@ from softmachine.transformer.features import Feature
 
 MAX_ROWS = 6000
 """Maximal number of pairs of a position and a token; with more, only functions of the token are tabulated."""
-MAX_POSITIONS = 1500
+MAX_POSITIONS = 3000
 """Maximal number of positions of which all scores are computed."""
 MAX_ITERATIONS = 100
 """Maximal number of iterations of a loop that are tabulated one by one."""

@@ -40,7 +40,7 @@ class PositionFunction:
         entries = {I: (-factor, ZERO, factor), I_PLUS_ONE: (ZERO, ZERO, factor), RECIPROCAL: (ZERO, factor, ZERO)}
         if isinstance(feature, Monomial) and feature * (1 / factor) in entries:
             return PositionFunction((), (entries[feature * (1 / factor)],))
-        period = None if feature.needs_length else feature.period
+        period = None if feature.needs_length else feature.value_period
         if period is None or period > MAX_PERIOD:
             return None
         return PositionFunction((), tuple((feature.at(i), ZERO, ZERO) for i in range(period)))

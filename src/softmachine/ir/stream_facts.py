@@ -20,6 +20,7 @@ from softmachine.ir.primitives import Carried
 from softmachine.ir.program import Program
 from softmachine.ir.ranges import REALS
 from softmachine.ir.signal import Atom, Signal
+from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Head, Layer, Transformer
 
 Size = tuple[int | None, int]
@@ -113,7 +114,15 @@ def join_stream_facts(found: Iterable[StreamFacts]) -> StreamFacts:
     return StreamFacts(first.weights, (reduce(Fact.join, facts) for facts in bounds))
 
 
+class _FixedLengthAnalysis(Analysis):
+    """An analysis at one n."""
+
+    def of_feature(self, feature: Feature) -> Fact:
+        """What is known of a position feature, at all positions."""
+        return Fact.of(feature.at(i, self.length) for i in range(self.positions))
+
+
 def _new_analysis(weights: Transformer, tokens: Iterable[str], length: int | None, positions: int) -> Analysis:
     """An analysis of no logits, at a fixed number of positions."""
     program = Program(weights.name, weights.vocabulary, (), Signal((), ()), position_count=positions)
-    return Analysis(program, Domain.all_sequences(tokens), positions - 1 if length is None else length)
+    return _FixedLengthAnalysis(program, Domain.all_sequences(tokens), positions - 1 if length is None else length)

@@ -70,7 +70,7 @@ class Feature(Serialisable):
         return "1"
 
     @property
-    def period(self) -> int | None:
+    def value_period(self) -> int | None:
         """A period of the values, from position 0 on; None if none is known."""
         return None
 
@@ -309,7 +309,7 @@ class Alternating(Feature, stored_name="Alternating"):
         return 1 - 2 * (i % 2)
 
     low: ClassVar[Polynomial] = Polynomial.coerce(-1)
-    period: ClassVar[int] = 2
+    value_period: ClassVar[int] = 2
 
     @property
     def affine_expansion(self) -> Expansion:
@@ -342,7 +342,7 @@ class Bit(Feature, stored_name="Bit"):
         return 2 * bit - 1 if self.signed else bit
 
     @property
-    def period(self) -> int | None:
+    def value_period(self) -> int | None:
         return None if self.cells else 2 << self.k
 
     @property
@@ -377,7 +377,7 @@ class Residue(Feature, stored_name="Residue"):
         return int(i % self.modulus == self.remainder)
 
     @property
-    def period(self) -> int:
+    def value_period(self) -> int:
         return self.modulus
 
     def numerator_expression(self, i: str) -> str:
