@@ -1,7 +1,7 @@
 """Mutations of weights and of what programs declare, determined by a random generator.
 
-Those of :data:`HARMFUL` change what is computed, in general; those of :data:`HARMLESS` do not: factors move from a
-query to its key, from a hidden unit to what reads it, from a value to the output matrix.
+Those of :data:`MUTATIONS` change what is computed, in general. Those of :data:`HARMLESS` do not: factors move from a
+query to its key, or from a hidden unit to what reads it.
 """
 
 from __future__ import annotations
@@ -171,11 +171,11 @@ def _factor(rng: random.Random) -> Fraction:
     return rng.choice((Fraction(2), Fraction(1, 2), Fraction(3), Fraction(5, 3), Fraction(1, 7)))
 
 
-HARMFUL: tuple[Mutation, ...] = (
+MUTATIONS: tuple[Mutation, ...] = (
     *(change_weight, change_weight, change_weight, change_bias, change_bias),
-    *(drop_pair, change_mask, change_ties, change_feature),
+    *(drop_pair, change_mask, change_ties, change_feature, rescale_value),
 )
-HARMLESS: tuple[Mutation, ...] = (rescale_unit, rescale_pair, rescale_value)
+HARMLESS: tuple[Mutation, ...] = (rescale_unit, rescale_pair)
 
 
 def mutate(rng: random.Random, weights: Transformer, mutations: tuple[Mutation, ...]) -> Transformer:

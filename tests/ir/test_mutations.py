@@ -19,18 +19,19 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, attend, constant, lift, position, recogniser
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.domain import Domain
-from softmachine.support.errors import ConstructionError
+from softmachine.support.errors import BrokenPromiseError, ConstructionError
 from softmachine.transformer.features import I
 from softmachine.transformer.weights import Transformer
 from tests.ir.checker import Tokens, find_false_facts, sequences_of
 from tests.ir.exact import Batch
-from tests.ir.mutations import HARMFUL, HARMLESS, change_hint, mutate
+from tests.ir.mutations import HARMLESS, MUTATIONS, change_hint, mutate
 from tests.ir.zoo import Compiled, load
 from tests.models import signals_of
 from tests.sources.oracle import LETTERS, START, letter
 
 LENGTH = 7
 """n of facts and certificates."""
+REFUSED = (ConstructionError, BrokenPromiseError)
 ROUNDING = 1e-6
 """What float64 may take of a margin."""
 SOURCES = (
@@ -121,7 +122,7 @@ def problems_of_weights(compiled: Compiled, weights: Transformer, sizes: Sizes) 
     found = find_false_facts(analysis, range(1, sizes.longest + 1), sizes.most)
     try:
         certificate = certify_weights(weights, LENGTH, domain=domain, position_count=fixed)
-    except ConstructionError:
+    except REFUSED:
         return found
     return [*found, *find_disagreement(weights, certificate, compiled.program, sizes)] if certificate.holds else found
 
@@ -130,7 +131,7 @@ def mutated_weights(seed: int, sizes: Sizes) -> list[str]:
     """What is false of a mutation of a model."""
     rng = random.Random(seed)
     compiled = model(*SOURCES[seed % len(SOURCES)])
-    return problems_of_weights(compiled, mutate(rng, compiled.weights, HARMFUL), sizes)
+    return problems_of_weights(compiled, mutate(rng, compiled.weights, MUTATIONS), sizes)
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -151,7 +152,7 @@ def certificate_of(compiled: Compiled, weights: Transformer) -> tuple[object, ..
     fixed = compiled.program.position_count
     try:
         found = certify_weights(weights, LENGTH, domain=compiled.domain, position_count=fixed)
-    except ConstructionError:
+    except REFUSED:
         return None
     return found.sharpness, [(row.rule, row.gap, row.scale) for row in found.rows], round(found.margin, 6), found.holds
 
@@ -201,7 +202,7 @@ def mutated_hints(seed: int, sizes: Sizes) -> list[str]:
     found = find_false_facts(analysis, range(1, sizes.longest + 1), sizes.most)
     try:
         certificate = certify(program, LENGTH, domain=compiled.domain, assumable=())
-    except ConstructionError:
+    except REFUSED:
         return found
     return [*found, *find_disagreement(weights, certificate, program, sizes)]
 
@@ -223,7 +224,7 @@ def first_letter(gap: Fraction | int | None) -> Program:
     """The first letter is retrieved by the score is_letter/2 - i/6, whose gap is 1/6."""
     is_a, is_letter = letter("a"), letter("a") + letter("b")
     score = Fraction(1, 2) * is_letter - Fraction(1, 6) * position(I)
-    found = attend("first", query=constant(1), key=score, value=is_a, gap=gap)
+    found = attend("first", query=constant(1), key=score, value=is_a, gap=gap, single_key=True)
     return recogniser("first", LETTERS.tokens, found)
 
 
@@ -237,7 +238,7 @@ def test_a_gap_that_is_too_large_is_no_fact(gap: Fraction | int) -> None:
     assert "gap" in head.assumptions
     assert head.derived == Fraction(1, 6)
     assert find_false_facts(analysis, range(1, 4), 100) == []
-    with pytest.raises(ConstructionError, match="only 1/6 is derived"):
+    with pytest.raises(BrokenPromiseError, match="only 1/6 is derived"):
         certify(program, 2, domain=domain, assumable=())
     certificate = certify(first_letter(None), 2, domain=domain)
     assert [row.gap for row in certificate.rows] == [Fraction(1, 6)]
