@@ -26,7 +26,7 @@ def test_a_certificate_is_plain_data_csv_and_html() -> None:
         assert row["gap"] == ("" if fact["gap"] == "–" else fact["gap"])
     html = certificate._repr_html_()
     assert html.count("<tr>") == len(rows) + 1
-    assert "margin of the logits ≥ 0.9" in html
+    assert "margin of the logits ≥ 0.8" in html
     assert "last write" in html
 
 

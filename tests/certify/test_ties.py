@@ -17,6 +17,7 @@ from softmachine.certify.softmax_error import TIE_BOUND, bound_tie_error, choose
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, Signal, attend, constant, loop, stack, token
+from softmachine.ir.domain import Domain
 from softmachine.ir.ranges import real
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
@@ -86,7 +87,8 @@ def test_every_tied_key_has_its_share_but_for_a_factor() -> None:
 
 def of_selectors(number: Number, selectors: Selectors, length: int) -> tuple[Program, Certificate]:
     program = selectors.output_program(number, length)
-    return program, certify(program, length)
+    domain = Domain(frozenset({SINK}), frozenset(program.vocabulary) - {SINK})
+    return program, certify(program, length, domain=domain)
 
 
 def words(seed: int, length: int) -> Iterator[list[str]]:

@@ -21,7 +21,7 @@ def test_a_folder_of_weights_without_a_source_is_certified(tmp_path: Path, cli: 
     assert "grid and 1/(j+1)" in said.out
     assert "about every sequence over a, b, c" in said.out
     assert "Theorem 26 asks for" in said.out
-    warm = cli("certify", str(tmp_path / "bare"), "--length", "30", "--sharpness", "2", "--json")
+    warm = cli("certify", str(tmp_path / "bare"), "--length", "30", "--sharpness", "1", "--json")
     assert warm.status == 1
     assert json.loads(warm.out)["holds"] is False
 

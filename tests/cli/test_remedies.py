@@ -53,7 +53,6 @@ REFUSED = (
     "run palindrome abba --html-at 3",
     "run 'half(i)' ab --theorem temporal-masked",
     "run '#<[Q_a] >= #>[Q_b]' ab --theorem temporal-layer-norm",
-    "certify majority-7 --length 7 --from-weights",
     "reduce one-way-streets 'home station'",
     "slices palindrome --up-to 4 --automata",
     "run '#<[Q_a] >= 2' ab --theorem temporal-unique-hard",

@@ -258,8 +258,6 @@ def _certify(
     assumable: Collection[str],
 ) -> Certificate:
     """The certificate of weights with average-hard attention; hints are given for all heads or for none."""
-    if length < 0:
-        raise UsageError(f"there is no input of length {length}")
     if sharpness is not None and sharpness < 1:
         raise UsageError(f"invalid sharpness {sharpness}", hint="leave it out, or give 1 or more")
     _require_affordable(program, length)
@@ -304,6 +302,8 @@ def analyse(
         length: n.
         domain: The inputs; by default every sequence over the vocabulary.
     """
+    if length < 0:
+        raise UsageError(f"there is no input of length {length}")
     inputs = Domain.all_sequences(weights.vocabulary) if domain is None else domain
     lifted = lift(weights, margin=program.margin, position_count=program.position_count)
     analysis = Analysis(lifted, inputs, length, hints)

@@ -419,8 +419,11 @@ class ErrorAnalysis:
         """
         total, scores = 0.0, Scores.of(self.analysis, node)
         terms = [(query, key, self.spread(key)) for query, key in scores.terms]
-        if self.analysis.heads[node].index is not None and not any(self.of_form(key) for _, key in scores.terms):
-            terms = [(query, key, self.slope(monomial)) for monomial, (query, key) in scores.split[0].items()]
+        monomials, others = scores.split
+        plain = all(m == Monomial(i=m.i, length=m.length) and m.i in (1, 2) for m in monomials)
+        is_lookup = self.analysis.heads[node].decay is ScoreDecay.QUADRATIC and not others and plain
+        if is_lookup and not any(self.of_form(key) for _, key in scores.terms):
+            terms = [(query, key, self.slope(monomial)) for monomial, (query, key) in monomials.items()]
         for query, key, reach in terms:
             query_error, key_error = self.of_form(query), self.of_form(key)
             if query_error or key_error:
