@@ -220,7 +220,7 @@ class Analysis:
         if tokens:
             parts.append((ONE, Fact.of(self.by_token.column(Affine(tokens)).distinct())))
         base = sum_facts(parts, form.constant)
-        if base.values is None and self.by_place.has_form(form):
+        if self.is_padded and base.values is None and self.by_place.has_form(form):
             exact = Fact.of(self.by_place.column(form).distinct())
             if exact.values is not None and (base.step is None or base.step.is_constant):
                 return exact

@@ -24,6 +24,8 @@ from softmachine.transformer.features import Feature
 
 MAX_ROWS = 6000
 """Maximal number of pairs of a position and a token; with more, only functions of the token are tabulated."""
+MAX_PREFIX = 300
+"""Maximal number of positions that are tabulated if their number is not fixed."""
 MAX_POSITIONS = 3000
 """Maximal number of positions of which all scores are computed."""
 MAX_ITERATIONS = 100
@@ -111,8 +113,12 @@ def token_rows(domain: Domain) -> list[Row]:
 
 
 def placed_rows(domain: Domain, positions: int) -> list[Row]:
-    """A row for each position and token; none if these are too many."""
-    if domain.placed is None and len(domain.first) + (positions - 1) * len(domain.later) > MAX_ROWS:
+    """A row for each position and token; none if these are too many.
+
+    If the number of positions is not fixed, what a prefix of the rows decides holds at every length.
+    """
+    count = len(domain.first) + (positions - 1) * len(domain.later)
+    if domain.placed is None and (count > MAX_ROWS or positions > MAX_PREFIX):
         return []
     return [Row(i, token) for i in range(positions) for token in sorted(domain.tokens_at(i))]
 

@@ -69,7 +69,9 @@ class Corners:
     @cached_property
     def pre(self) -> Numbers:
         """The pre-activations."""
-        return self.points[:, 1:].astype(float) / self.scale
+        exact = self.points.dtype == object or self.scale >= MAX_INTEGER
+        points = self.points[:, 1:].astype(object) if exact else self.points[:, 1:]
+        return np.asarray(points / self.scale, dtype=float)
 
     @cached_property
     def reach(self) -> Numbers:
