@@ -181,8 +181,8 @@ class Scores:
         """
         steps: list[Step | None] = []
         for query, key in terms:
-            own, keys = self.analysis.of(query), self.analysis.of(key).difference_at_one_length
-            queries = own.exact or own.step
+            keys = self.analysis.of(key).difference_at_one_length
+            queries = exact_step(self.analysis, query) or self.analysis.of(query).step
             steps.append(None if queries is None or keys is None else queries.product(keys))
         if self.node.bias is not None:
             step = self.node.bias.step
