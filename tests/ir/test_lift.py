@@ -126,7 +126,7 @@ def slow_cases(theorems: Sequence[str]) -> list[Any]:
     return [pytest.param(case, marks=[pytest.mark.slow] * (case.theorem in theorems)) for case in SMALL]
 
 
-@pytest.mark.parametrize("case", slow_cases(["turing-ternary-summary"]), ids=str)
+@pytest.mark.parametrize("case", slow_cases(["turing-ternary", "turing-ternary-summary"]), ids=str)
 def test_lifted_weights_are_the_program(case: Case) -> None:
     assert is_lifted(small_model(case))
 
