@@ -203,7 +203,8 @@ def certify(
         assumable: What is assumed where a hint claims more than is derived; other such hints are refused.
 
     Raises:
-        ConstructionError: If no sharpness is certified, or a hint is refused; the message names the head.
+        BrokenPromiseError: If a hint is refused; the message names the head and what is derived.
+        ConstructionError: If no sharpness is certified.
     """
     untied = break_ties_in_program(program)
     weights, heads = compile_with_heads(untied)
@@ -317,7 +318,7 @@ def _refuse_hints(analysis: Analysis, assumable: Collection[str]) -> None:
     """Refuse hints that claim more than is derived.
 
     Raises:
-        ConstructionError: If there is one that is not assumed; the message has what is derived.
+        BrokenPromiseError: If there is one that is not assumed; the message has what is derived.
     """
     for node, head in analysis.heads.items():
         refused = [name for name in head.assumptions if name not in assumable]

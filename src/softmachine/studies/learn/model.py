@@ -91,7 +91,7 @@ def make_rounding(name: str) -> Callable[[Tensor], Tensor]:
         @staticmethod
         def forward(_context: object, tensor: Tensor) -> Tensor:
             whole = tensor.detach().contiguous().view(torch.int32)
-            # The last kept bit of the significand: ties round to even. With one bit, it is the leading 1, which is implicit.
+            # Ties round to even, by the last kept bit of the significand; the only one is the implicit 1.
             rounded = (whole >> dropped).bitwise_and_(1) if bits > 1 else torch.ones_like(whole)
             rounded += whole
             rounded += (1 << (dropped - 1)) - 1
