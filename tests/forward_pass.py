@@ -223,10 +223,11 @@ class Arithmetic(ABC):
         """The mean of vectors in proportion to exp(scale · score)."""
 
     def inner_product(self, x: Vector, y: Vector) -> Number:
-        """Σ x_k · y_k, from left to right."""
+        """Σ x_k · y_k, from left to right; a product with 0 is 0 and changes no sum."""
         total = self.zero
         for left, right in zip(x, y, strict=True):
-            total = self.add(total, self.multiply(left, right))
+            if not (left == 0 or right == 0):
+                total = self.add(total, self.multiply(left, right))
         return total
 
     def best(self, scores: Vector) -> list[int]:
@@ -293,11 +294,6 @@ class Reals(Arithmetic):
         ]
 
 
-def largest(bits: int) -> int:
-    """The a of the largest number of b bits, a · 2^-b."""
-    return (1 << 2 * bits) - 1
-
-
 class FixedPoint(Arithmetic):
     """The numbers a · 2^-b with |a| < 4^b; inside attention, more bits.
 
@@ -310,6 +306,7 @@ class FixedPoint(Arithmetic):
 
     def __init__(self, bits: int, inner_bits: int) -> None:
         self.bits, self.inner_bits = bits, inner_bits
+        self.largest = {b: (1 << 2 * b) - 1 for b in (bits, inner_bits)}
 
     def rounded(self, value: Fraction, bits: int) -> int:
         """The nearest number, a tie away from zero; beyond the largest number, that one."""
@@ -317,7 +314,8 @@ class FixedPoint(Arithmetic):
 
     def saturated(self, units: int, bits: int) -> int:
         """The number itself, or the largest."""
-        return max(-largest(bits), min(largest(bits), units))
+        largest = self.largest[bits]
+        return largest if units > largest else -largest if units < -largest else units
 
     def number(self, exact: Fraction) -> Number:
         return self.rounded(exact, self.bits)
@@ -334,7 +332,7 @@ class FixedPoint(Arithmetic):
 
     def ratio(self, above: int, below: int, bits: int) -> int:
         """The integer nearest to a quotient, a tie away from zero; beyond the largest number, that one."""
-        size = min((2 * abs(above) + below) // (2 * below), largest(bits))
+        size = min((2 * abs(above) + below) // (2 * below), self.largest[bits])
         return -size if above < 0 else size
 
     def sign(self, x: Number) -> int:
@@ -365,6 +363,8 @@ class FixedPoint(Arithmetic):
         for weight, value in zip(weights, values, strict=True):
             total = self.saturated(total + weight, inner)
             for k in range(width):
+                if weight == 0 or value[k] == 0:
+                    continue
                 term = self.product(weight, value[k] << (inner - self.bits), inner)
                 found[k] = self.saturated(found[k] + term, inner)
         return [self.ratio(number << self.bits, total or 1, self.bits) for number in found]
@@ -375,12 +375,12 @@ class FixedPoint(Arithmetic):
         if units == 0:
             return 1 << inner
         if units > inner * 2**inner:
-            return largest(inner)
+            return self.largest[inner]
         for precision in (64 + 4 * inner, 256 + 16 * inner):
             with ctx.workprec(precision):
                 floor = (arb(fmpq(units, 2**inner)).exp() * 2**inner + fmpq(1, 2)).floor().unique_fmpz()
             if floor is not None:
-                return min(int(floor), largest(inner))
+                return min(int(floor), self.largest[inner])
         raise UndecidedError(f"the exponential of {units}")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from softmachine.cli import benchmarks as bench
 from softmachine.cli.bench import NAMES
-from softmachine.cli.benchmarks import c_loop, measurements
+from softmachine.cli.benchmarks import measurements
 from softmachine.cli.benchmarks.result import Result, format_number, format_ratio, format_results
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import SoftmachineError
@@ -79,12 +79,12 @@ def test_numbers_below_one() -> None:
     assert format_number(0.051) == "0.051"
 
 
-@pytest.mark.skipif(c_loop.find_compiler() is None, reason="there is no C compiler")
+@pytest.mark.skipif(measurements.find_compiler() is None, reason="there is no C compiler")
 def test_the_loop_in_c_is_held_to_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = load_as("busy-beaver-4", TuringMachine)
-    speed = c_loop.measure_c_loop(machine, 50, 1)
+    speed = measurements.measure_c_loop(machine, 50, 1)
     assert speed is not None
     assert speed > 0
-    monkeypatch.setattr(c_loop, "PROGRAM", c_loop.PROGRAM.replace("step++", "step += 2"))
+    monkeypatch.setattr(measurements, "PROGRAM", measurements.PROGRAM.replace("step++", "step += 2"))
     with pytest.raises(SoftmachineError, match="differs from 'busy-beaver-4'"):
-        c_loop.measure_c_loop(machine, 50, 1)
+        measurements.measure_c_loop(machine, 50, 1)

@@ -16,7 +16,7 @@ from softmachine.compiler.graph import program_to_graph
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, attend, constant, evaluate, lift, position, recogniser, relu
 from softmachine.ir.analysis import Analysis
-from softmachine.ir.clearing import remove_clearing
+from softmachine.ir.lifter import remove_clearing
 from softmachine.ir.ranges import BIT
 from softmachine.languages import zoo
 from softmachine.support.errors import PrecisionError

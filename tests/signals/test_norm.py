@@ -18,7 +18,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor, UndecidedError, find_arithmetic
 from softmachine.exports.manifest import MANIFEST_FILE, compute_digest
 from softmachine.ir import Program, attend, constant, evaluate, norm, position, stack, token
-from softmachine.ir.gadgets.layer_norm_hash import layer_norm_hash, lookup_by_hash
+from softmachine.ir.gadgets.lookup import layer_norm_hash, lookup_by_hash
 from softmachine.support.errors import ConstructionError, SourceError, UsageError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import RECIPROCAL

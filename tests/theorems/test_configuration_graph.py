@@ -12,8 +12,14 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, attend, recogniser
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.ir.composition import compose
-from softmachine.ir.gadgets.binary_addresses import BIT_SCALE, address_scores, address_weighting, round_to_bit
-from softmachine.ir.gadgets.position_tables import binary_address_features, position_flag
+from softmachine.ir.gadgets.binary_addresses import (
+    BIT_SCALE,
+    address_scores,
+    address_weighting,
+    binary_address_features,
+    position_flag,
+    round_to_bit,
+)
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT
 from softmachine.languages.formats import parse

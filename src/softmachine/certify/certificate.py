@@ -30,9 +30,9 @@ from softmachine.compiler import compile_program, compile_with_heads
 from softmachine.compiler.allocation import UniqueNames
 from softmachine.ir import lift
 from softmachine.ir.analysis import Analysis
-from softmachine.ir.clearing import remove_clearing
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import join_steps
+from softmachine.ir.lifter import remove_clearing
 from softmachine.ir.primitives import Attention, Loop
 from softmachine.ir.program import Program
 from softmachine.ir.signal import Node, rewrite, topological_order

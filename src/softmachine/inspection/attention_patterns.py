@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.attention import AttentionRecord
+from softmachine.engines.dense.attention import AttentionRecord, Hook, LayerIndex
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.hooks import Hook, LayerIndex
 from softmachine.engines.numerics import Tensor
 from softmachine.inspection.hook_point import ATTENTION, HookPoint, HookPoints, match_searches
 from softmachine.transformer.weights import Head

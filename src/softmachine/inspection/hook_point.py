@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from softmachine.engines.dense.attention import AttentionRecord
+from softmachine.engines.dense.attention import AttentionRecord, LayerIndex
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.hooks import LayerIndex
 from softmachine.transformer.weights import Head, Transformer
 
 EMBEDDING, ATTENTION, FEED_FORWARD = "embedding", "attention", "feed-forward"

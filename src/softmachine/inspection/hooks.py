@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from softmachine.engines.dense.attention import AttentionRecord
+from softmachine.engines.dense.attention import AttentionRecord, Hook, LayerIndex
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.hooks import Hook, LayerIndex
 from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.python_objects import FlintArithmetic
 from softmachine.inspection.activations import ResidualStream

@@ -16,8 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from softmachine.ir import Program, Signal, named, position, relu, stack
-from softmachine.ir.gadgets.binary_addresses import penalty_scores
-from softmachine.ir.gadgets.position_tables import position_flag
+from softmachine.ir.gadgets.binary_addresses import penalty_scores, position_flag
 from softmachine.ir.primitives import Attention, Carried, Loop, Position, Token
 from softmachine.ir.ranges import BIT, ValueRange, exact, union
 from softmachine.ir.signal import Affine, Atom, Node, node_signal, topological_order

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.dense.attention import AttentionRecord
+from softmachine.engines.dense.attention import AttentionRecord, LayerIndex
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.hooks import LayerIndex
 from softmachine.engines.numerics import Tensor
 
 

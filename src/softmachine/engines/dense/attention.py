@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,25 @@ class AttentionRecord(NamedTuple):
 
 AttentionHook = Callable[[AttentionRecord], None]
 """Hook that is called after the attention of a head group."""
+
+LayerIndex = tuple[int, int, int]
+"""A block, the iteration of its loop, and the layer in it; all from 0."""
+
+
+class Hook(Protocol):
+    """Callbacks of a pass; residual streams are those of the new positions."""
+
+    def embedded(self, stream: Tensor, positions: range) -> None:
+        """Receive the residual stream before the first layer."""
+
+    def searched(self, group: int, search: AttentionRecord) -> None:
+        """Receive the attention of a head group at some new positions; :meth:`attended` of its layer follows."""
+
+    def attended(self, where: LayerIndex, stream: Tensor, positions: range) -> None:
+        """Receive the residual stream after a layer's heads."""
+
+    def fed_forward(self, where: LayerIndex, stream: Tensor, positions: range) -> None:
+        """Receive the residual stream after a layer's feed-forward network."""
 
 
 def attend(

@@ -15,9 +15,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.attention import attend, concat
+from softmachine.engines.dense.attention import Hook, attend, concat
 from softmachine.engines.dense.draft_model import DraftModelWeights
-from softmachine.engines.dense.hooks import Hook
 from softmachine.engines.dense.kv_cache import PassCache
 from softmachine.engines.dense.layer import DenseLayer, prepare_affine_map
 from softmachine.engines.dense.position_cache import BLOCK_SIZE, PositionFeatures
@@ -65,12 +64,11 @@ class DenseEngine:
             raise PrecisionError(f"{where} is {error.weight}, which {error.reason}") from None
 
     def _prepare(self, transformer: Transformer) -> None:
-        width, numbers = transformer.width, self.arithmetic
-        self.embedding = numbers.convert_weights(
-            [[dict(row).get(c, Fraction(0)) for c in range(width)] for row in transformer.embedding.rows]
-        )
+        width, numbers, zero = transformer.width, self.arithmetic, Fraction(0)
+        rows = map(dict, transformer.embedding.rows)
+        self.embedding = numbers.convert_weights([[row.get(c, zero) for c in range(width)] for row in rows])
         self.position_embedding = prepare_affine_map(
-            AffineMap(transformer.position_embedding.transposed, (Fraction(0),) * width), numbers
+            AffineMap(transformer.position_embedding.transposed, (zero,) * width), numbers
         )
         self.blocks = tuple(
             tuple(DenseLayer.of(layer, width, numbers) for layer in block.layers) for block in transformer.blocks

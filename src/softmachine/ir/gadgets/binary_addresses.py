@@ -1,4 +1,4 @@
-"""Attention by address, in constant and in logarithmic precision (Lemmas B.3 and B.5 of the paper named below).
+"""Addresses: tables of position features, and attention by address in constant and in logarithmic precision.
 
 The paper is "Revisiting Padded Transformer Expressivity".
 
@@ -11,22 +11,48 @@ another reason. Scores are integers, so that floats compute them exactly.
 **Unit vectors** (Corollary B.1, Lemma B.5). The query is S·(μ(t), -1), the key (μ(k), 1). Distinct addresses up to N
 differ by 1/(8N³) in score, so S and the precision b grow with N; if S is too small, some N fails in every precision b.
 Therefore the construction searches for the smallest b with S = 2^(b-1), and checks every pair of addresses.
+
+The family n ↦ transformer of "Revisiting Padded Transformer Expressivity" stores a circuit in its position embeddings.
+An address is a number; -1 means no address, and its features are 0. Positions beyond the table have zero features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor, log
 
-from softmachine.ir import Signal, attend, constant, relu, stack
+from softmachine.ir import Signal, attend, constant, position, relu, stack
 from softmachine.ir.primitives import named
 from softmachine.ir.ranges import BIT, integer
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax_weighting
-from softmachine.transformer.features import Constant
-from softmachine.transformer.table_features import rounded_unit_vector
+from softmachine.transformer.features import Constant, ceil_log2
+from softmachine.transformer.table_features import AddressBit, AddressVector, TableFeature, rounded_unit_vector
+
+
+def position_flag(name: str, table: Sequence[int]) -> Signal:
+    """A bit at every position."""
+    return position(TableFeature(name, tuple(map(Fraction, table))))
+
+
+def address_width(addresses: int) -> int:
+    """Return the number of signed bits that distinguish the addresses, also from no address: at least 2."""
+    return max(2, ceil_log2(addresses))
+
+
+def binary_address_features(name: str, width: int, table: Sequence[int]) -> Signal:
+    """The address at every position as ``width`` signed bits; zeros at positions without one."""
+    entries = tuple(table)
+    return stack(*(position(AddressBit(name, k, entries)) for k in range(width)))
+
+
+def unit_vector_features(name: str, bits: int, table: Sequence[int]) -> Signal:
+    """The address at every position as a unit vector, rounded to ``bits`` bits; zeros at positions without one."""
+    entries = tuple(table)
+    return stack(*(position(AddressVector(name, component, bits, entries)) for component in (0, 1)))
+
 
 BIT_SCALE = 2
 """c: a mismatch lowers the score by 2c."""

@@ -1,7 +1,6 @@
 """Boolean circuits: data type, evaluation, simplification, generators and the established file formats."""
 
-from softmachine.languages.circuit.builder import CircuitBuilder
-from softmachine.languages.circuit.circuit import Circuit, Gate, GateKind
+from softmachine.languages.circuit.circuit import Circuit, CircuitBuilder, Gate, GateKind
 from softmachine.languages.circuit.generators import (
     adder,
     comparator,

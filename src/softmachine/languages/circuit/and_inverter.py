@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from softmachine.languages.circuit.builder import CircuitBuilder
-from softmachine.languages.circuit.circuit import Circuit, GateKind
+from softmachine.languages.circuit.circuit import Circuit, CircuitBuilder, GateKind
 from softmachine.support.errors import SourceLocation
 
 

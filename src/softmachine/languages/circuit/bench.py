@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 
-from softmachine.languages.circuit.builder import CircuitBuilder
-from softmachine.languages.circuit.circuit import CONSTANT_KINDS, Circuit, Gate, GateKind
+from softmachine.languages.circuit.circuit import CONSTANT_KINDS, Circuit, CircuitBuilder, Gate, GateKind
 from softmachine.languages.circuit.lines import SourceLine, check_names, source_lines
 from softmachine.languages.source import default_name
 from softmachine.support.errors import SourceLocation

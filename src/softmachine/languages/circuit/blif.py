@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import comb
 
-from softmachine.languages.circuit.builder import CircuitBuilder
-from softmachine.languages.circuit.circuit import CONSTANT_KINDS, UNARY_KINDS, Circuit, Gate, GateKind
+from softmachine.languages.circuit.circuit import CONSTANT_KINDS, UNARY_KINDS, Circuit, CircuitBuilder, Gate, GateKind
 from softmachine.languages.circuit.lines import SourceLine, check_names, source_lines
 from softmachine.languages.circuit.structural_hashing import Basis, simplify
 from softmachine.languages.source import default_name

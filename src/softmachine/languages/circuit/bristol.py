@@ -7,8 +7,7 @@ INV, EQ (a constant), EQW (a copy) or MAND (several ANDs at once). Inputs are th
 
 from __future__ import annotations
 
-from softmachine.languages.circuit.builder import CircuitBuilder
-from softmachine.languages.circuit.circuit import Circuit, GateKind
+from softmachine.languages.circuit.circuit import Circuit, CircuitBuilder, GateKind
 from softmachine.languages.circuit.lines import SourceLine, source_lines
 from softmachine.languages.circuit.structural_hashing import FALSE, TRUE, Basis, reachable_nodes, to_network
 from softmachine.languages.source import default_name

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from softmachine.languages.circuit.builder import CircuitBuilder
-from softmachine.languages.circuit.circuit import Circuit, GateKind
+from softmachine.languages.circuit.circuit import Circuit, CircuitBuilder, GateKind
 from softmachine.languages.circuit.structural_hashing import reduce_balanced
 from softmachine.support.errors import UsageError
 

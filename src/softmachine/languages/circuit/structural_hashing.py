@@ -17,8 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from softmachine.languages.circuit.builder import CircuitBuilder
-from softmachine.languages.circuit.circuit import NEGATED_KINDS, Circuit, Gate, GateKind
+from softmachine.languages.circuit.circuit import NEGATED_KINDS, Circuit, CircuitBuilder, Gate, GateKind
 from softmachine.languages.circuit.interpreter import evaluate_packed, truth_table
 from softmachine.languages.circuit.threshold_ac0 import ThresholdBuilder
 from softmachine.support.errors import UsageError

@@ -1,12 +1,12 @@
 """S-RASP and its fragment without integers, B-RASP: programs, parser, printer, interpreter and normal form."""
 
+from softmachine.languages.srasp.ast import BOOLEAN, INTEGER, Type, ValueKind
 from softmachine.languages.srasp.inference import IntegerEquality
 from softmachine.languages.srasp.interpreter import accepts, evaluate, run
 from softmachine.languages.srasp.operations import AttentionStep, PrefixSumStep, list_operations, normalise
 from softmachine.languages.srasp.parser import parse, to_text
 from softmachine.languages.srasp.predicate_split import PredicateProduct, split_predicate
 from softmachine.languages.srasp.program import Definition, SraspProgram
-from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Type, ValueKind
 
 __all__ = [
     "SraspProgram", "Definition", "ValueKind", "Type", "BOOLEAN", "INTEGER", "parse", "to_text", "accepts",

@@ -16,16 +16,19 @@ from softmachine.languages.linear import Relation
 from softmachine.languages.source import find_name_problems, is_symbol
 from softmachine.languages.srasp import ast as ex
 from softmachine.languages.srasp.ast import (
+    BOOLEAN,
+    INTEGER,
     Add,
     Compare,
     Expression,
     Index,
     IntegerLiteral,
     Subtract,
+    Type,
+    ValueKind,
     format_expression,
     free_indices,
 )
-from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Type, ValueKind
 from softmachine.languages.text.diagnostics import Problem
 from softmachine.languages.text.statements import quote
 

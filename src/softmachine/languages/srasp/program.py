@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.languages.source import WordSource, find_name_problems
-from softmachine.languages.srasp.ast import Expression, Value, tree_depth
+from softmachine.languages.srasp.ast import Expression, Type, Value, ValueKind, tree_depth
 from softmachine.languages.srasp.inference import IndexScope, SraspTypeInference, symbol_problem
-from softmachine.languages.srasp.value_types import Type, ValueKind
 from softmachine.languages.text.diagnostics import Problem, validation_error
 from softmachine.support.errors import SourceLocation
 

@@ -30,11 +30,11 @@ from softmachine.ir import Program, Signal, constant, loop, named, recogniser, r
 from softmachine.ir.gadgets.binary_addresses import (
     address_scores,
     address_weighting,
+    binary_address_features,
     fetch_by_scores,
     round_to_bit,
     round_to_bit_doubled,
 )
-from softmachine.ir.gadgets.position_tables import binary_address_features
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT, SIGN
 from softmachine.languages.circuit import Basis, Circuit, CircuitBuilder, Gate, GateKind, simplify

@@ -27,9 +27,8 @@ from fractions import Fraction
 from functools import partial
 
 from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
-from softmachine.ir.gadgets.binary_addresses import round_to_bit
+from softmachine.ir.gadgets.binary_addresses import position_flag, round_to_bit
 from softmachine.ir.gadgets.lookup import WithSquare, position_with_square
-from softmachine.ir.gadgets.position_tables import position_flag
 from softmachine.ir.ranges import BIT, integer
 from softmachine.languages.circuit import Circuit
 from softmachine.theorems.circuits.evaluator import (

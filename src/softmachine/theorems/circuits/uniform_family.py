@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from softmachine.ir import Program, Signal, recogniser
-from softmachine.ir.gadgets.position_tables import position_flag
+from softmachine.ir.gadgets.binary_addresses import position_flag
 from softmachine.ir.primitives import token
 from softmachine.languages.circuit import Basis, Circuit
 from softmachine.languages.family import CircuitFamily

@@ -26,8 +26,15 @@ from typing import Protocol
 from softmachine.ir import Program, attend, recogniser, stack
 from softmachine.ir.composition import compose
 from softmachine.ir.domain import Domain
-from softmachine.ir.gadgets.binary_addresses import BIT_SCALE, address_scores, address_weighting, round_to_bit
-from softmachine.ir.gadgets.position_tables import address_width, binary_address_features, position_flag
+from softmachine.ir.gadgets.binary_addresses import (
+    BIT_SCALE,
+    address_scores,
+    address_weighting,
+    address_width,
+    binary_address_features,
+    position_flag,
+    round_to_bit,
+)
 from softmachine.ir.primitives import one_hot
 from softmachine.ir.ranges import BIT
 from softmachine.languages.turing import MOVES, TapeConvention, TuringMachine, execute

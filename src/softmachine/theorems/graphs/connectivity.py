@@ -23,12 +23,13 @@ from softmachine.ir.gadgets.binary_addresses import (
     BIT_SCALE,
     address_scores,
     address_weighting,
+    binary_address_features,
     conjunction,
     fetch_by_scores,
     penalty_scores,
+    position_flag,
     round_to_bit,
 )
-from softmachine.ir.gadgets.position_tables import binary_address_features, position_flag
 from softmachine.ir.primitives import token
 from softmachine.languages.graph import Graph
 from softmachine.languages.run_view import GraphPicture, RunView, TokenWindow

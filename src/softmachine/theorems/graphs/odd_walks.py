@@ -29,11 +29,13 @@ from softmachine.ir.gadgets.binary_addresses import (
     BIT_SCALE,
     address_scores,
     address_weighting,
+    address_width,
+    binary_address_features,
     conjunction,
     fetch_by_scores,
+    position_flag,
     round_to_bit,
 )
-from softmachine.ir.gadgets.position_tables import address_width, binary_address_features, position_flag
 from softmachine.ir.primitives import token
 from softmachine.languages.graph import Graph, to_text
 from softmachine.support.errors import ConstructionError

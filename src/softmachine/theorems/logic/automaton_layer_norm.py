@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.ir import Program, Signal, attend, constant, loop, named, recogniser, relu, stack, sum_signals
-from softmachine.ir.gadgets.layer_norm_hash import lookup_by_hash
+from softmachine.ir.gadgets.lookup import lookup_by_hash
 from softmachine.ir.primitives import token
 from softmachine.ir.ranges import BIT, real
 from softmachine.languages.turing import TuringMachine

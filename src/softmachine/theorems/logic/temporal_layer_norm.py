@@ -27,7 +27,7 @@ from fractions import Fraction
 from softmachine.ir import Program, Signal, attend, constant, named, norm
 from softmachine.ir.gadgets import gate
 from softmachine.ir.gadgets.integers import compare_by_signs
-from softmachine.ir.gadgets.layer_norm_hash import lookup_by_hash
+from softmachine.ir.gadgets.lookup import lookup_by_hash
 from softmachine.ir.ranges import BIT
 from softmachine.languages import temporal as logic
 from softmachine.languages.linear import LinearExpression, Relation

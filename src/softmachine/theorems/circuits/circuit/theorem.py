@@ -31,15 +31,13 @@ from softmachine.ir.gadgets.binary_addresses import (
     BIT_SCALE,
     address_scores,
     address_weighting,
+    address_width,
+    binary_address_features,
     fetch_by_scores,
     find_unit_vector_scale,
     penalty_scores,
-    round_to_bit,
-)
-from softmachine.ir.gadgets.position_tables import (
-    address_width,
-    binary_address_features,
     position_flag,
+    round_to_bit,
     unit_vector_features,
 )
 from softmachine.ir.primitives import token
