@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from softmachine.compiler.model import Model
 from softmachine.engines.engine import AuditResult, EngineRun, RunRequest, find_engine, require_verifiable
@@ -20,9 +19,6 @@ from softmachine.support.errors import FixHint, PrecisionError, SoftmachineError
 from softmachine.support.text import pluralize
 from softmachine.support.token_array import CompressedSequence
 from softmachine.theorems.codec import DecoderCodec
-
-if TYPE_CHECKING:
-    pass  # MERGED
 
 __all__ = ["Run", "RunSession"]
 
@@ -135,8 +131,6 @@ class RunSession:
         rounds = numbers.is_approximate and numbers.name == self.arithmetic
         if not asked and not (rounds and self.checked):
             return None
-        # MERGED
-
         return Verifier(self.request, numbers, requested=asked)
 
     def _start(self, tokens: Sequence[str] = ()) -> EngineRun:

@@ -162,8 +162,6 @@ class FixedPointArrays:
         shifts = [self._exact_shift(x[..., c], y[..., c]) for c in range(x.shape[-1])]
         exact = [shift for shift in shifts if shift is not None]
         if len(exact) == len(shifts) and self._use_compiled(found.size * len(shifts)):
-            # MERGED
-
             left = (x >> np.array(exact, dtype=np.int64)).astype(small)
             right = (y >> (self.bits - np.array(exact, dtype=np.int64))).astype(small).swapaxes(1, 2).copy()
             add_products(left, right, self.limit, found)
@@ -234,8 +232,6 @@ class FixedPointArrays:
             return np.asarray(x.sum(axis=-1), dtype=self.dtype)
         found = self.zeros(x.shape[:-1])
         if self._use_compiled(x.size):
-            # MERGED
-
             add_rows(np.ascontiguousarray(x.reshape(-1, x.shape[-1])), self.limit, found.reshape(-1))
             return found
         for k in range(x.shape[-1]):

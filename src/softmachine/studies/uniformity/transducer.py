@@ -129,8 +129,6 @@ class TransducerRun:
         Raises:
             SoftmachineError: If the machine gets stuck, or exceeds a tape.
         """
-        # MERGED
-
         look, table = self.machine.table
         piece = np.zeros(OUTPUT_BUFFER, np.uint8)
         while self._counts[0] not in (HALT, STUCK):

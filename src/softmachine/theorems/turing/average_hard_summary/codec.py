@@ -143,8 +143,6 @@ class SummaryCodec(TuringRunCodec[Meaning], SegmentedCodec[TuringMachine]):
         while not place.ended and place.configuration.steps < MAX_INTERPRETED_STEPS:
             yield self.segment(place, max_steps)
         if not place.ended:
-            # MERGED
-
             yield from expected_long_run(self.machine, self.token_by_meaning, place, max_steps)
         while not place.ended:
             yield self.segment(place, max_steps)
