@@ -170,9 +170,12 @@ class _Comparison:
         """Compare what is claimed of a number at single positions."""
         if self.assumptions:
             return
-        expected = [claim(i) for i in range(self.shape[1])] * self.shape[0]
-        wrong = [value not in (None, number) for value, number in zip(expected, column.fractions(), strict=True)]
-        self.report(f"{name} at a position", np.array(wrong, dtype=bool))
+        wrong = np.zeros(self.shape, dtype=bool)
+        for i, value in enumerate(map(claim, range(self.shape[1]))):
+            if value is not None:
+                numbers = column.numerators[:, i] * value.denominator
+                wrong[:, i] = numbers != value.numerator * column.denominator
+        self.report(f"{name} at a position", wrong)
 
     def compare_reciprocal(self, batch: Batch, atom: Atom, form: Affine) -> None:
         """Compare a component with a form over 1/(i+1), or over a number of which it is known that it is 1/c."""
@@ -190,40 +193,43 @@ class _Comparison:
             return self.report(f"{atom[0].name} as a multiple of 1/(i+1)", np.asarray(wrong, dtype=bool))
         return self.compare(share[0].name, share, self.checker.atoms[share], divided)
 
-    def steps(self, step: Step) -> list[Fraction]:
-        """The value of a step at each place.
+    def quotient(self, step: Step) -> tuple[Integers, Integers]:
+        """A step at each place, as a quotient of integers.
 
         The count of a head is the number of keys that tie; of a head that retrieves the value of one key, the number of
         positions up to that key. In a loop it is that of the last iteration, and 1 before the first.
         """
-        n = self.length
-        row = [Fraction(i + 1) ** -step.next * Fraction(n + 1) ** -step.length for i in range(self.shape[1])]
-        if step.rest:
-            row = [size * Fraction(n - i + 1) ** -step.rest for i, size in enumerate(row)]
-        once = np.ones(self.shape, dtype=object)
-        counts: Integers = prod((self.counts.get(head, once) for head in step.counts), start=once)
-        return [step.factor * size / count for own in counts.tolist() for size, count in zip(row, own, strict=True)]
+        n, once = self.length, np.ones(self.shape, dtype=object)
+        counts: Integers = prod((self.counts[head] for head in step.counts if head in self.counts), start=once)
+        bases = [(i + 1, n + 1, n - i + 1) for i in range(self.shape[1])]
+        powers = (step.next, step.length, step.rest)
+        above = [prod(base**-power for base, power in zip(row, powers, strict=True) if power < 0) for row in bases]
+        below = [prod(base**power for base, power in zip(row, powers, strict=True) if power > 0) for row in bases]
+        assert all(below)
+        over = np.array(below, dtype=object) * counts * step.factor.denominator
+        return once * np.array(above, dtype=object) * step.factor.numerator, over
 
     def compare_steps(self, name: str, key: object, fact: Fact, column: Rationals) -> None:
         """Compare values with a step, and differences of values with one n where their step is the same."""
-        numbers = column.fractions()
         if fact.step is not None:
-            steps = self.steps(fact.step)
-            wrong = [not is_multiple(number, step) for number, step in zip(numbers, steps, strict=True)]
-            self.report(f"{name} is a multiple of {describe(fact.step)}", np.array(wrong, dtype=bool))
+            wrong = not_multiples(column, *self.quotient(fact.step))
+            self.report(f"{name} is a multiple of {describe(fact.step)}", wrong)
         if fact.exact is not None:
-            steps = self.steps(fact.exact)
-            wrong = [number != step or step <= 0 for number, step in zip(numbers, steps, strict=True)]
-            self.report(f"{name} is {describe(fact.exact)}", np.array(wrong, dtype=bool))
+            above, below = self.quotient(fact.exact)
+            wrong = (column.numerators * below != above * column.denominator) | (above <= 0)
+            self.report(f"{name} is {describe(fact.exact)}", np.asarray(wrong, dtype=bool))
         if fact.difference is not None:
-            references = self.checker.references
-            wrong = [
-                not is_multiple(number - references.setdefault((key, self.length, step), number), step)
-                for number, step in zip(numbers, self.steps(fact.difference), strict=True)
-            ]
-            self.report(
-                f"differences of {name} are multiples of {describe(fact.difference)}", np.array(wrong, dtype=bool)
-            )
+            above, below = self.quotient(fact.difference)
+            steps: dict[tuple[int, int], list[int]] = {}
+            for place, pair in enumerate(zip(above.ravel().tolist(), below.ravel().tolist(), strict=True)):
+                steps.setdefault(pair, []).append(place)
+            wrong, flat = np.zeros(self.shape, dtype=bool), column.numerators.ravel()
+            for pair, places in steps.items():
+                numbers, step = Rationals(flat[places], column.denominator), Fraction(*pair)
+                first = Fraction(numbers.numerators[0], numbers.denominator)
+                first = self.checker.references.setdefault((key, self.length, step), first)
+                wrong.flat[places] = not_multiples(add([(Fraction(1), numbers)], -first, (len(places),)), *pair)
+            self.report(f"differences of {name} are multiples of {describe(fact.difference)}", wrong)
 
     # Heads.
 
@@ -292,9 +298,11 @@ def nearest(tied: NDArray[np.bool_]) -> Integers:
     return found.astype(object)
 
 
-def is_multiple(number: Fraction, step: Fraction) -> bool:
-    """Whether a number is an integer times a step."""
-    return (number / step).denominator == 1 if step else not number
+def not_multiples(numbers: Rationals, above: Integers | int, below: Integers | int) -> NDArray[np.bool_]:
+    """Where a number is not an integer times a step ``above / below``; a multiple of 0 is 0."""
+    size = np.abs(np.asarray(above * numbers.denominator, dtype=object))
+    wrong = numbers.numerators * below % np.where(size == 0, 1, size) != 0
+    return np.asarray(np.where(size == 0, numbers.numerators != 0, wrong), dtype=bool)
 
 
 def describe(step: Step) -> str:
