@@ -56,9 +56,9 @@ class Case:
         """The case that prints like this."""
         return Case(*(RENAMED.get(name, name) for name in text.split(" · ")))
 
-    def row(self) -> Row:
-        """What is certified."""
-        return _hard_row(self) if self.attention == "hard" else _soft_row(self)
+    def row(self, longest: int | None = None) -> Row:
+        """What is certified. The longest certified length is searched only if it is not at least ``longest``."""
+        return _hard_row(self, longest) if self.attention == "hard" else _soft_row(self)
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -92,11 +92,11 @@ def _source(entry: str) -> Any:
     return sm.load(entry)
 
 
-def _hard_row(case: Case) -> Row:
+def _hard_row(case: Case, longest: int | None) -> Row:
     found = {str(length): _certificate(case, length) for length in case.lengths}
     row: Row = {"certificates": found}
     if case.theorem not in OTHER_LENGTHS:
-        row["longest"] = _longest(case, found)
+        row["longest"] = longest if longest is not None and is_certified(case, longest) else _longest(case, found)
     return row
 
 
