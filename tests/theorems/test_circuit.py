@@ -18,6 +18,7 @@ from softmachine.theorems.circuits.circuit.codec import CircuitCodec, CircuitLay
 from softmachine.theorems.circuits.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN
 from softmachine.transformer.weights import Transformer
+from tests.seed_blocks import choose_blocks
 
 LAYOUTS = ("circuit-and-or-not", "circuit-threshold")
 ATTENTIONS = ("hard", "soft")
@@ -195,9 +196,9 @@ def test_a_multiplier_and_an_adder_run(source: Circuit, layout: str, attention: 
 @pytest.mark.parametrize("arithmetic", ["float64", "fixed"])
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("block", range(30))
+@pytest.mark.parametrize("block", choose_blocks(30, 8))
 def test_hundreds_of_random_circuits_agree(block: int, layout: str, attention: str, arithmetic: str) -> None:
-    """Up to 60 gates, all inputs up to 10 bits, in float64 and in the smallest F_b: more than an hour on one core.
+    """Up to 60 gates, all inputs up to 10 bits, in float64 and in the smallest F_b.
 
     Most of it are circuits with 10 inputs and binary pointers: ``-k "hundreds and unit"`` is a quarter of it.
     """
