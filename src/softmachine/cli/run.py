@@ -11,22 +11,20 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.compile_options import (
-    CompileOptions,
     choose_rasp_theorem,
     load_model_for_run,
     notes_json,
     tape_view,
 )
-from softmachine.cli.groups import OptionGroup
 from softmachine.cli.inspection_options import InspectOptions
-from softmachine.cli.options import Status, file_option, switch_option, value_option
+from softmachine.cli.options import OptionGroup, Status, file_option, switch_option, value_option
 from softmachine.cli.output import Output
+from softmachine.compiler.model import CompileOptions, Model
 from softmachine.support.errors import FixHint, TooExpensiveError, UsageError
 from softmachine.support.text import pluralize
 
 if TYPE_CHECKING:
     from softmachine.cli.run_views import PageOption, StepOption
-    from softmachine.compiler.model import Model
     from softmachine.engines.engine import AuditResult
     from softmachine.engines.run import Run, RunObserver, RunSession
 
