@@ -38,7 +38,7 @@ def speed(model: Model, steps: int, *, verify: bool) -> float:
     for _ in running.chunks():
         pass
     seconds = time.process_time() - began
-    verifier = running._verifier
+    verifier = running.verifier
     assert verifier is None or (verifier.difference is None and verifier.compared == len(running.tokens))
     return len(running.tokens) / seconds
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,9 @@ import pytest
 
 import softmachine as sm
 from softmachine import api
+from softmachine.compiler.model import CompileOptions
 from softmachine.studies.sweeps import CheckOptions
+from softmachine.support.argument_validation import SHARED_ARGUMENTS, complete_docstring
 from softmachine.support.errors import ConstructionError, InputError, SourceError, UsageError
 
 
@@ -214,7 +218,29 @@ def test_the_package_names_what_it_lacks() -> None:
 @pytest.mark.parametrize(("tried", "length"), [(CheckOptions(up_to=2), 11), (CheckOptions(sample=4, length=1), 8)])
 def test_soft_attention_is_certified_for_the_longest_run_checked(tried: CheckOptions, length: int) -> None:
     item = api.load("increment")
-    assert api.compile_for_check(item, tried, attention="soft").certified_length == length
-    assert api.compile_for_check(item, tried, attention="soft", context=12).certified_length == 12
+    assert api.compile_for_check(item, tried, CompileOptions(attention="soft")).certified_length == length
+    assert api.compile_for_check(item, tried, CompileOptions(attention="soft", context=12)).certified_length == 12
     # The soft attention of this theorem is valid for every length.
-    assert api.compile_for_check(api.load("Q_a since Q_b"), tried, attention="soft").certified_length is None
+    every = api.compile_for_check(api.load("Q_a since Q_b"), tried, CompileOptions(attention="soft"))
+    assert every.certified_length is None
+
+
+@pytest.mark.parametrize("name", sorted(set(sm.__all__) & set(vars(api))))
+def test_every_parameter_of_a_public_function_is_described(name: str) -> None:
+    function = getattr(api, name)
+    if not inspect.isfunction(function):
+        return
+    described = set(re.findall(r"^    (\w+): ", str(function.__doc__).partition("\nArgs:\n")[2], re.MULTILINE))
+    assert described >= set(inspect.signature(function).parameters)
+
+
+def test_shared_descriptions_complete_a_docstring_and_do_not_replace_its_own() -> None:
+    text = "Runs.\n\nArgs:\n    model: The model.\n    format: Its own\n        words.\n\nReturns:\n    The run."
+    completed = complete_docstring(text, ["model", "alphabet", "format", "other"])
+    assert completed.splitlines()[3:7] == [
+        "    model: The model.",
+        f"    alphabet: {SHARED_ARGUMENTS['alphabet']}",
+        "    format: Its own",
+        "        words.",
+    ]
+    assert completed.endswith("\n\nReturns:\n    The run.")

@@ -9,7 +9,8 @@ from itertools import groupby
 
 import softmachine as sm
 from site_pages.markdown import fenced, join_parts, run_command, section, table
-from softmachine.api import compile_for
+from softmachine.api import compile_for, load
+from softmachine.compiler.model import CompileOptions
 from softmachine.languages import zoo
 from softmachine.theorems import Theorem, all_theorems, get_theorem
 from softmachine.theorems.codec import DecoderCodec
@@ -130,7 +131,7 @@ def _example_sections(theorem: Theorem) -> list[str]:
 
 
 def _architecture(theorem: Theorem, example: ExampleRun) -> str:
-    lines = str(compile_for(example.name, example.word, theorem)).splitlines()
+    lines = str(compile_for(load(example.name), example.word, CompileOptions(theorem))).splitlines()
     more = [f"… and {len(lines) - MAX_LINES:,} more lines"] if len(lines) > MAX_LINES else []
     about = f"`softmachine show {example.name} --theorem {theorem.name}` draws the weights"
     about += " for a given context:" if theorem.length else ":"

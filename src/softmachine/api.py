@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from softmachine.compiler import compile_program
-from softmachine.compiler.model import Model
+from softmachine.compiler.model import CompileOptions, Model
 from softmachine.languages.source import (
     ExtensibleSource,
     Source,
@@ -61,37 +61,43 @@ def compile(  # noqa: A001
 
     Args:
         source: The source: a zoo name, a path, a one-line source or a loaded object; a model is returned unchanged.
-        theorem: The theorem to compile with, or its name. Default: the first that applies.
-        attention: ``"hard"`` or ``"soft"``. Default: the theorem's preference.
-        context: Number of positions that the weights are built for, if they depend on it.
-        length: With soft attention, the weights are certified for every input up to this length (see :func:`soften`).
-            If only one of ``context`` and ``length`` is given, it is used for both.
-        alphabet: Additional input symbols of a formula.
-        format: Format of the source. Default: detected.
 
     Returns:
         The model: weights, codec, theorem and source.
     """
-    if attention not in (None, *ATTENTIONS):
-        raise UsageError(f"unknown attention {attention!r}", hint=did_you_mean(attention, ATTENTIONS))
-    item = load(source, format, alphabet=alphabet)
+    options = CompileOptions(theorem, attention, context, length, alphabet, format)
+    return compile_item(load(source, format, alphabet=alphabet), options)
+
+
+def compile_item(item: Source | Model, options: CompileOptions) -> Model:
+    """Compile a source that is already loaded; a model is returned unchanged.
+
+    Raises:
+        UsageError: If the options differ from those that the model was compiled with.
+    """
+    if options.attention not in (None, *ATTENTIONS):
+        hint = did_you_mean(options.attention, ATTENTIONS)
+        raise UsageError(f"unknown attention {options.attention!r}", hint=hint)
     if isinstance(item, Model):
-        _require_as_compiled(item, theorem, attention, max(context or 0, length or 0))
+        _require_as_compiled(item, options)
         return item
-    chosen = find_theorem(item, theorem)
+    theorem = find_theorem(item, options.theorem)
+    context, length = options.context, options.length
     context, length = length if context is None else context, context if length is None else length
-    own = chosen.length and "soft" in chosen.attentions
-    if length is not None and attention == "soft" and not own:
-        return soften(compile(item, chosen, attention="hard", context=context), length=length)[0]
-    attention, made_for = chosen.choose_attention(attention), context if chosen.takes_context(item) else None
-    codec = chosen.build_codec(item, made_for)
-    return Model(compile_program(chosen.signals(codec, attention)), codec, chosen, made_for, notes=codec.notes)
+    own = theorem.length and "soft" in theorem.attentions
+    if length is not None and options.attention == "soft" and not own:
+        return soften(compile_item(item, CompileOptions(theorem, "hard", context)), length=length)[0]
+    attention = theorem.choose_attention(options.attention)
+    context = context if theorem.takes_context(item) else None
+    codec = theorem.build_codec(item, context)
+    return Model(compile_program(theorem.signals(codec, attention)), codec, theorem, context, notes=codec.notes)
 
 
-def _require_as_compiled(model: Model, theorem: str | Theorem | None, attention: str | None, length: int) -> None:
-    """Raise UsageError if the requested options differ from those that the model was compiled with."""
-    if not is_compiled_by(model, theorem) or attention not in (None, model.attention):
+def _require_as_compiled(model: Model, options: CompileOptions) -> None:
+    """Raise UsageError if options differ from those that the model was compiled with."""
+    if not is_compiled_by(model, options.theorem) or options.attention not in (None, model.attention):
         raise UsageError(f"{model.name!r} is already compiled with {model.theorem.name}, {model.attention} attention")
+    length = max(options.context or 0, options.length or 0)
     if model.context is not None and length > model.context:
         raise UsageError(f"{model.name!r} was built for length {model.context}, not {length}")
 
@@ -103,52 +109,39 @@ def is_compiled_by(model: Model, theorem: str | Theorem | None) -> bool:
 
 @validate_arguments
 def compile_for(
-    source: str | Path | Source | Model,
-    word: str | Iterable[str],
-    theorem: str | Theorem | None = None,
-    *,
-    attention: str | None = None,
-    context: int | None = None,
-    length: int | None = None,
-    max_steps: int | None = None,
+    item: Source | Model, word: str | Iterable[str], options: CompileOptions, max_steps: int | None = None
 ) -> Model:
-    """Compiles a source for one run: the weights, and the certificate of soft attention, cover the length of the run.
+    """Compile a source for one run: by default, context and certified length are those of the run.
 
     Args:
-        source: The source; a model is returned unchanged. The alphabet of a formula is extended by the symbols of the
-            input.
+        item: The source, whose alphabet is extended by the symbols of the input if it is a formula; or a model.
         word: The input.
-        theorem: The theorem to compile with, or its name. Default: the first that applies.
-        attention: ``"hard"`` or ``"soft"``. Default: the theorem's preference.
-        context: Number of positions that the weights are built for. Default: that of the input, doubled until the run
-            fits.
-        length: Length that softmax is certified for. Default: the length of the run.
+        options: How to compile it.
         max_steps: Maximum number of steps.
 
     Raises:
         ContextTooShortError: If the run does not fit in the largest context that is built by default.
     """
     word = word if isinstance(word, str) else tuple(word)
-    item = load(source)
     if isinstance(item, Model):
-        return compile(item, theorem, attention=attention, context=context, length=length)
+        return compile_item(item, options)
     item = add_symbols_of_input(item, word)
-    chosen = find_theorem(item, theorem)
+    theorem, context, length = find_theorem(item, options.theorem), options.context, options.length
     notes: tuple[str, ...] = ()
     steps = MAX_STEPS if max_steps is None else max_steps
-    if context is None and length is None and chosen.needs_context(item, word, steps):
-        context = chosen.find_context(item, word, steps)
+    if context is None and length is None and theorem.needs_context(item, word, steps):
+        context = theorem.find_context(item, word, steps)
         if context is None:
             raise ContextTooShortError(
-                f"the run takes more than {MAX_AUTOMATIC_CONTEXT:,} positions, and the weights of {chosen.name} "
+                f"the run takes more than {MAX_AUTOMATIC_CONTEXT:,} positions, and the weights of {theorem.name} "
                 f"depend on it",
                 hint=FixHint("limit the steps, for example {}, or pass --context N", max_steps=1000),
             )
         notes = (f"built for {context:,} positions, which the run fits in",)
-    if attention == "soft" and "soft" not in chosen.attentions and length is None:
-        length = context or chosen.build_codec(item, None).count_positions(word, steps)
+    if options.attention == "soft" and "soft" not in theorem.attentions and length is None:
+        length = context or theorem.build_codec(item, None).count_positions(word, steps)
         notes = (*notes, f"softmax certified for {length:,} positions")
-    model = compile(item, chosen, attention=attention, context=context, length=length)
+    model = compile_item(item, replace(options, theorem=theorem, context=context, length=length))
     return replace(model, notes=(*model.notes, *notes))
 
 
@@ -171,7 +164,6 @@ def soften(
             :func:`load_weights`, whose inputs are all sequences of up to n+1 tokens.
         length: Maximum length of inputs; for a decoder, of input and run together.
         sharpness: Scaled score gap of every head. Default: the smallest that can be certified.
-        yes: If True, proceeds even if the estimate exceeds ten minutes or half of the free memory.
 
     Returns:
         The model with softmax attention, and its certificate.
@@ -202,7 +194,13 @@ def certificate(
 def certificate(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> Certificate | ExhaustiveCertificate:
-    """Returns the certificate of :func:`soften` without building the model; the certificate may fail to hold."""
+    """Returns the certificate of :func:`soften` without building the model; the certificate may fail to hold.
+
+    Args:
+        model: A model with hard attention, a source, or bare weights.
+        length: Maximum length of inputs; for a decoder, of input and run together.
+        sharpness: Scaled score gap of every head. Default: the smallest that can be certified.
+    """
     from softmachine.certify import certify_model, certify_or_run
 
     with allow_expensive(yes):
@@ -241,19 +239,15 @@ def run(
         model: A model, or a source, which is compiled first.
         word: The input: a string, its symbols, or for a RASP program values of its vocabulary, such as numbers.
             Default: the input that the source suggests, or else the empty word.
-        theorem: The theorem to compile a source with. Default: the first that applies.
-        attention: ``"hard"`` or ``"soft"``, if a source is compiled. Default: the theorem's preference.
         context: Number of positions that the weights are built for, if a source is compiled. Default: the length of
             the run.
         length: Length that softmax is certified for, if a source is compiled. Default: the length of the run.
         alphabet: Additional input symbols of a formula, beyond its own and those of the input.
-        format: Format of the source. Default: detected.
         arithmetic: Number format of the dense engine; the fast engine is always exact.
         max_steps: Maximum number of steps of the source language. Default: 10^6, and 10^8 on the fast engine.
         engine: ``"dense"``, ``"fast"``, or ``"auto"``: fast if the input or the run is long.
         checkpoint: File to which a long run is saved periodically.
         resume: Saved run to resume from.
-        yes: If True, proceeds even if reading the input exceeds ten minutes or half of the free memory.
         verify: If True, compares every token with the reference interpreter during the run; the outcome is in
             ``Run.verified_count`` and ``Run.difference``. If False, a run that diverges raises an error at the end.
         checked: If False, the run is not compared with the reference interpreter and is labelled as unchecked. Use it
@@ -273,10 +267,9 @@ def run(
     if word is None:
         word = source_of(item).default_input
     word = normalise_input(source_of(item), word)
-    lengths = {"context": context, "length": length, "max_steps": max_steps}
     with allow_expensive(yes):
         running = RunSession(
-            compile_for(item, word, theorem, attention=attention, **lengths),
+            compile_for(item, word, CompileOptions(theorem, attention, context, length), max_steps),
             word,
             arithmetic=arithmetic,
             max_steps=max_steps,
@@ -332,13 +325,9 @@ def check(
         up_to: Checks every input up to this length. Default for circuits and graphs: all inputs, if they are few.
         sample: Checks this number of random inputs, all of length ``length``.
         length: Length of the random inputs; not needed for circuits and graphs, whose inputs have one length.
-        seed: Seed of the random inputs.
-        theorem: The theorem to compile a source with. Default: the first that applies.
-        attention: ``"hard"`` or ``"soft"``, if a source is compiled. Default: the theorem's preference.
         context: Number of positions that the weights are built for, and length that soft attention is certified for,
             if a source is compiled. Default of the latter: the longest run tried.
         alphabet: Additional input symbols of a formula. By default, its alphabet is extended to at least two symbols.
-        format: Format of the source. Default: detected.
         arithmetic: Number format that the model runs in.
         max_steps: Longer runs are compared up to this step.
         first: If True, stops at the first input on which model and interpreter differ.
@@ -346,7 +335,6 @@ def check(
             must protect its entry point with ``if __name__ == "__main__"``.
         cluster: Address of a Dask scheduler whose workers run the check; see ``docs/cluster.md``.
         journal: File that records finished parts; an interrupted check resumes from it.
-        yes: If True, proceeds even if the estimate exceeds ten minutes or half of the free memory.
 
     Returns:
         The report: inputs and tokens checked, and all disagreements.
@@ -356,7 +344,7 @@ def check(
 
     item = load_with_two_letters(model, format, alphabet) if source is None else load(model, format, alphabet=alphabet)
     wanted = CheckOptions(up_to, sample, length, seed, arithmetic, max_steps, first)
-    compiled = compile_for_check(item, wanted, theorem, attention=attention, context=context)
+    compiled = compile_for_check(item, wanted, CompileOptions(theorem, attention, context))
     if source is not None:
         other = find_theorem(source, compiled.theorem.name)
         compiled = replace(compiled, codec=other.build_codec(source, compiled.context), theorem=other)
@@ -368,27 +356,20 @@ def check(
         return checking.report
 
 
-def compile_for_check(
-    item: Source | Model,
-    wanted: CheckOptions,
-    theorem: str | Theorem | None = None,
-    *,
-    attention: str | None = None,
-    context: int | None = None,
-) -> Model:
+def compile_for_check(item: Source | Model, wanted: CheckOptions, options: CompileOptions) -> Model:
     """Compile a source to be checked: soft attention is certified for the context, or else for the longest run tried.
 
     Raises:
         UsageError: If finding the longest run would take too long.
     """
     if (
-        attention != "soft"
-        or context is not None
+        options.attention != "soft"
+        or options.context is not None
         or isinstance(item, Model)
-        or "soft" in find_theorem(item, theorem).attentions
+        or "soft" in find_theorem(item, options.theorem).attentions
     ):
-        return compile(item, theorem, attention=attention, context=context)
-    hard = compile(item, theorem, attention="hard")
+        return compile_item(item, options)
+    hard = compile_item(item, replace(options, attention="hard"))
     sweep = wanted.select_inputs(hard)
     if isinstance(hard.codec, DecoderCodec):
         if sweep.total > MAX_RUNS_MEASURED:
@@ -416,8 +397,6 @@ def load(
     Args:
         source: A zoo name, a file, a string in a one-line format, or a folder written by :func:`save`; an object that
             is already loaded is returned unchanged.
-        format: Name of the format. Default: detected.
-        alphabet: Additional input symbols of a formula.
 
     Returns:
         A model if ``source`` is a folder written by :func:`save`, otherwise a source.
@@ -486,7 +465,6 @@ def save(model: Model | Transformer, folder: str | Path, *, force: bool = False)
     Args:
         model: A model, or bare weights.
         folder: The folder to write.
-        force: If True, replaces a model that is already there.
     """
     from softmachine.exports import native
 
@@ -534,7 +512,6 @@ def export(
         context: Number of positions: markers, input and steps together.
         dtype: Floating-point format of the weights. Default: ``"float32"``.
         theorem: The theorem to compile a source with. Default: the one designed for the format.
-        force: If True, replaces a model that is already there.
         progress: Progress callback; called with a short description of each stage.
         workers: Number of processes that run the stock model on sample inputs; see :func:`check`.
 
@@ -578,7 +555,6 @@ def inspect(run: Run, *, yes: bool = False) -> Inspection:
 
     Args:
         run: The run.
-        yes: If True, proceeds even if the estimate exceeds ten minutes or half of the free memory.
     """
     from softmachine.inspection import Inspection
 
@@ -603,7 +579,6 @@ def page(
         position: Position at which the page opens; of a long run, the page contains a window around it.
         step: The same, given as a step of the source language.
         command: The command that produces the page, shown on it.
-        yes: If True, proceeds even if the estimate exceeds ten minutes or half of the free memory.
     """
     from softmachine.inspection.page import render_html
     from softmachine.support.files import write_file
@@ -719,7 +694,6 @@ def dataset(
         theorem: The theorem whose tokens are used. Default: the first that applies.
         context: Number of positions that its weights would be built for, if they depend on it.
         alphabet: Additional input symbols of a formula. By default, its alphabet is extended to at least two symbols.
-        format: Format of the source. Default: detected.
     """
     from softmachine.studies.datasets import Constraints, Dataset, Split, parse_bins
 

@@ -241,7 +241,7 @@ def test_interrupted_before_there_is_anything_to_show(cli: Cli, monkeypatch: pyt
 
 
 def test_memory_that_runs_out_is_no_internal_error(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "compile", lambda *_, **__: np.empty(1 << 59))
+    monkeypatch.setattr(compiling, "compile_item", lambda *_, **__: np.empty(1 << 59))
     called = cli("run", "palindrome", "abba", "--json")
     assert called.status == 2
     assert called.err.startswith("error: there is not enough memory while compiling: Unable to allocate 4.00 EiB")

@@ -112,8 +112,8 @@ def test_a_lie_is_found_wherever_it_is(theorem: str, at: int, monkeypatch: pytes
     monkeypatch.setattr(running, "_now", Liar(running, at, lie))
     for _ in running.chunks():
         pass
-    assert running._verifier is not None
-    assert running._verifier.difference == Difference(at, lie, right)
+    assert running.verifier is not None
+    assert running.verifier.difference == Difference(at, lie, right)
 
 
 def test_the_tokens_before_a_resume_are_compared_as_well(tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ def test_a_limit_that_hides_an_end_is_a_difference() -> None:
     model = sm.compile("palindrome")
     assert isinstance(model.codec, DecoderCodec)
     running = RunSession(model, "", max_steps=1, verify=True)
-    verifier = running._verifier
+    verifier = running.verifier
     assert verifier is not None
-    verifier.feed([token for token in model.codec.expected("", 1) if token is not None][:-1])
-    verifier.close()
+    verifier.update([token for token in model.codec.expected("", 1) if token is not None][:-1])
+    verifier.finish()
     assert verifier.difference == Difference(2, None, "ACC")
 
 

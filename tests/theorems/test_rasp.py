@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from softmachine import api
-from softmachine.compiler.model import Model
+from softmachine.compiler.model import CompileOptions, Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir.interpreter import evaluate
 from softmachine.languages import rasp, zoo
@@ -321,7 +321,7 @@ def test_the_cost_is_the_formula_and_does_not_depend_on_the_length() -> None:
 
 def test_weights_are_the_same_whatever_the_word() -> None:
     source = program("x = selector_width(select(tokens, tokens, ==));")
-    short, long = (api.compile_for(source, "ab" * n) for n in (1, 100))
+    short, long = (api.compile_for(source, "ab" * n, CompileOptions()) for n in (1, 100))
     assert str(short) == str(long)
 
 

@@ -15,8 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from softmachine.cli.errors import ClickError
-from softmachine.cli.groups import expand_group, group_values
-from softmachine.cli.options import Debug, Json, Quiet, Yes
+from softmachine.cli.options import Debug, Json, Quiet, Yes, expand_group, group_values
 from softmachine.cli.output import Output
 from softmachine.support.argument_validation import MAX_INTEGER, require_in_range
 from softmachine.support.resources import allow_expensive

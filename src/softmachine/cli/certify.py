@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
 from softmachine.cli.compile_options import (
-    CompileOptions,
     choose_rasp_theorem,
     format_alphabet,
     load_model,
@@ -16,12 +15,12 @@ from softmachine.cli.compile_options import (
 )
 from softmachine.cli.options import Status, file_option, switch_option, value_option
 from softmachine.cli.output import Output
+from softmachine.compiler.model import CompileOptions, Model
 from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
     from softmachine.certify.empirical import PrecisionMeasurement
-    from softmachine.compiler.model import Model
     from softmachine.transformer.weights import Transformer
 
 EXAMPLES = """[dim]Examples:[/]

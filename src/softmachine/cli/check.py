@@ -10,15 +10,14 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.compile_options import choose_rasp_theorem, format_alphabet
-from softmachine.cli.groups import OptionGroup
-from softmachine.cli.options import Status, switch_option, value_option
+from softmachine.cli.options import OptionGroup, Status, switch_option, value_option
 from softmachine.cli.output import Output
+from softmachine.compiler.model import CompileOptions, Model
 from softmachine.support.errors import SoftmachineError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from softmachine.compiler.model import Model
     from softmachine.engines.check import Disagreement, Report
     from softmachine.studies.sweeps import CheckRun
 
@@ -97,8 +96,8 @@ def command(
     wanted = sweeps.CheckOptions(**asdict(inputs), stop_at_first=first)
     item = api.load_with_two_letters(source, format_name, alphabet)
     with spinner("compiling", output):
-        chosen = choose_rasp_theorem(theorem, causal=causal)
-        model = api.compile_for_check(item, wanted, chosen, attention=attention, context=context)
+        options_of_model = CompileOptions(choose_rasp_theorem(theorem, causal=causal), attention, context)
+        model = api.compile_for_check(item, wanted, options_of_model)
     checking = sweeps.CheckRun(model, wanted, factory=factory, journal=journal, progress=output.warn)
     stopped = _check_all(checking, output)
     report = checking.report

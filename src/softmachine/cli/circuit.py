@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import CompileOptions, load_model, notes_json, print_notes
+from softmachine.cli.compile_options import load_model, notes_json, print_notes
 from softmachine.cli.options import Status, file_option, value_option
 from softmachine.cli.output import Output
+from softmachine.compiler.model import CompileOptions
 from softmachine.support.errors import UsageError
 from softmachine.support.files import require_creatable, write_file
 from softmachine.support.text import did_you_mean

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from softmachine.cli import options
-from softmachine.cli.groups import OptionGroup
+from softmachine.cli.options import OptionGroup
 from softmachine.cli.output import Output
-from softmachine.compiler.model import Model
+from softmachine.compiler.model import CompileOptions, Model
 from softmachine.support.errors import UsageError
 from softmachine.support.text import pluralize
 
@@ -18,27 +18,6 @@ if TYPE_CHECKING:
     from softmachine.languages.source import Source
     from softmachine.theorems.codec import Codec
     from softmachine.transformer.weights import Transformer
-
-
-@dataclass(frozen=True)
-class CompileOptions:
-    """How to compile a source; see :func:`softmachine.compile`.
-
-    Args:
-        theorem: The theorem. Default: the first that applies.
-        attention: "hard" or "soft". Default: the theorem's preference.
-        context: Number of positions that the weights are built for, if they depend on it.
-        length: Length that soft attention is certified for. If only one of the two is given, it is used for both.
-        alphabet: Additional symbols of a formula.
-        format: The format of the source. Default: detected.
-    """
-
-    theorem: str | None
-    attention: str | None = None
-    context: int | None = None
-    length: int | None = None
-    alphabet: str | None = None
-    format: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,9 +72,7 @@ def load_model(
     if any_length and not isinstance(item, Model):
         options = _with_context(item, options, output)
     with spinner("compiling", output):
-        return api.compile(
-            item, options.theorem, attention=options.attention, context=options.context, length=options.length
-        )
+        return api.compile_item(item, options)
 
 
 def _with_context(item: Source, wanted: CompileOptions, output: Output) -> CompileOptions:
@@ -123,8 +100,7 @@ def load_model_for_run(
     item = api.load(source, options.format, alphabet=options.alphabet)
     text = default_input(source_of(item)) if word is None else word
     with spinner("compiling", output):
-        lengths = {"context": options.context, "length": options.length, "max_steps": max_steps}
-        model = api.compile_for(item, text, options.theorem, attention=options.attention, **lengths)
+        model = api.compile_for(item, text, options, max_steps)
     warn_if_no_effect(options, model, output)
     return model, text
 

@@ -10,8 +10,7 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.compile_options import format_alphabet, notes_json, print_notes
-from softmachine.cli.groups import OptionGroup
-from softmachine.cli.options import file_option, switch_option, value_option
+from softmachine.cli.options import OptionGroup, file_option, switch_option, value_option
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from softmachine.cli.groups import OptionGroup
-from softmachine.cli.options import file_option, switch_option, value_option
+from softmachine.cli.options import OptionGroup, file_option, switch_option, value_option
 
 if TYPE_CHECKING:
     from softmachine.cli.run_views import PageOption, StepOption

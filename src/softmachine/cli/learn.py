@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options, training
-from softmachine.cli.groups import OptionGroup
-from softmachine.cli.options import file_option, switch_option, value_option
+from softmachine.cli.options import OptionGroup, file_option, switch_option, value_option
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 from softmachine.support.files import temporary_folder

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -15,11 +14,12 @@ from rich.text import Text
 
 from softmachine.cli.compile_options import format_model
 from softmachine.cli.output import SPINNER_DELAY, Output, escape_unprintable
+from softmachine.engines.run import RunObserver, RunSession
 from softmachine.support.text import pluralize
 
 if TYPE_CHECKING:
     from softmachine.cli.tape_view import TapeView
-    from softmachine.engines.run import Run, RunSession
+    from softmachine.engines.run import Run
 
 FRAME = 1 / 20
 """Seconds between two redraws."""
@@ -32,51 +32,7 @@ MAX_LINES = 4
 """Maximum lines of a long tape."""
 
 
-class RunDisplay(Protocol):
-    """Observer of the tokens of a run."""
-
-    def update(self, piece: Sequence[str]) -> None:
-        """Receive more tokens."""
-
-    def close(self) -> None:
-        """Called at the end."""
-
-
-@dataclass(frozen=True)
-class DisplayResult:
-    """How a run was displayed.
-
-    Args:
-        interrupted: Whether Ctrl-C ended it.
-        traced: Whether every step was printed.
-        on_screen: Whether it was shown live.
-        lines: The trace, if it was not printed.
-    """
-
-    interrupted: bool
-    traced: bool
-    on_screen: bool
-    lines: list[str] | None
-
-
-def run_with_display(running: RunSession, watcher: RunDisplay | None) -> bool:
-    """Run to the end; return whether Ctrl-C interrupted it."""
-    try:
-        for piece in running.chunks():
-            if watcher:
-                watcher.update(piece)
-    except KeyboardInterrupt:
-        return True
-    except MemoryError as error:
-        error.add_note(f"running {running.model.name!r}, after {pluralize(len(running.tokens), 'token')}")
-        raise
-    finally:
-        if watcher:
-            watcher.close()
-    return False
-
-
-class TraceDisplay:
+class TraceDisplay(RunObserver):
     """Prints one line per step, or collects the lines if standard output is JSON."""
 
     def __init__(self, view: TapeView | None, output: Output, width: int) -> None:
@@ -85,9 +41,14 @@ class TraceDisplay:
         self._output = output
         self._width = width
 
-    def update(self, piece: Sequence[str]) -> None:
+    def start(self, session: RunSession) -> None:
+        """Print the first configuration of a resumed run."""
+        if session.resumed_count and self._view:
+            self._print(self._view.line(self._width))
+
+    def update(self, chunk: Sequence[str]) -> None:
         """Print every step."""
-        for token in piece:
+        for token in chunk:
             self._show(token)
 
     def _show(self, token: str) -> None:
@@ -96,11 +57,6 @@ class TraceDisplay:
             return
         self._print(self._view.line(self._width) if self._view else Text(escape_unprintable(token)))
 
-    def print_first(self) -> None:
-        """Print the first configuration of a resumed run."""
-        if self._view:
-            self._print(self._view.line(self._width))
-
     def _print(self, line: Text) -> None:
         if self._output.as_json:
             self.lines.append(line.plain)
@@ -108,11 +64,8 @@ class TraceDisplay:
             self._output.out.print(line, soft_wrap=True)
             self._output.out.file.flush()
 
-    def close(self) -> None:
-        """Do nothing: everything was printed."""
 
-
-class LiveDisplay:
+class LiveDisplay(RunObserver):
     """A live display that is redrawn many times per second.
 
     Args:
@@ -140,10 +93,10 @@ class LiveDisplay:
         )
         self._due = time.perf_counter() + patience
 
-    def update(self, piece: Sequence[str]) -> None:
+    def update(self, chunk: Sequence[str]) -> None:
         """Redraw, if it is due."""
         if self._view:
-            self._view.apply_all(piece)
+            self._view.apply_all(chunk)
         if time.perf_counter() >= self._due:
             self._draw()
             self._due = time.perf_counter() + FRAME
@@ -196,17 +149,25 @@ def _speed(running: RunSession, began: float) -> str:
     return f"{speed}, context {running.context_length:,}{memory} ({running.engine} engine)"
 
 
-def print_run(run: Run, output: Output, watched: DisplayResult) -> None:
-    """Print the summary of a run; and its story, unless it was traced or shown live."""
-    if watched.on_screen:
-        output.out.print(_summary_table(run, output.width, watched.interrupted))
+def print_run(run: Run, output: Output, *, steps: bool, on_screen: bool, interrupted: bool) -> None:
+    """Print the summary of a run.
+
+    Args:
+        run: The run.
+        output: Where to print.
+        steps: Whether to print the first steps as well.
+        on_screen: Whether the run was shown live; its summary is then a table.
+        interrupted: Whether Ctrl-C ended it.
+    """
+    if on_screen:
+        output.out.print(_summary_table(run, output.width, interrupted))
         return
     from softmachine.engines.result import NO_VERDICT
 
-    if not (output.quiet or watched.traced) and (went := run.format_steps()):
-        output.print(went)
+    if steps and not output.quiet and (text := run.format_steps()):
+        output.print(text)
     summary = run.format_summary()
-    output.print(summary.replace(NO_VERDICT, _unfinished(watched.interrupted), 1) if run.verdict is None else summary)
+    output.print(summary.replace(NO_VERDICT, _unfinished(interrupted), 1) if run.verdict is None else summary)
 
 
 def _unfinished(interrupted: bool) -> str:

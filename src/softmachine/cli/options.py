@@ -1,4 +1,6 @@
-"""Options that several commands share, each defined once, and the functions that define options.
+"""Options that several commands share, each defined once, and the functions that define options and groups of them.
+
+A command takes a group of options as one dataclass, whose fields are the options.
 
 Completion candidates are read from files, because importing the modules that define them would be slow.
 """
@@ -6,13 +8,22 @@ Completion candidates are read from files, because importing the modules that de
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
 from enum import IntEnum
 from functools import partial
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from softmachine.support.argument_validation import SHARED_ARGUMENTS
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance as Dataclass
+else:
+    Dataclass = object
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -99,6 +110,42 @@ def switch_option(help_text: str, *names: str, panel: str | None = None) -> obje
     return typer.Option(*names, metavar="", rich_help_panel=panel, help=help_text)
 
 
+def describe(argument: str, *more: str) -> str:
+    """Return the description of an argument of the Python functions as help, with further sentences."""
+    text = re.sub(r"``(.*?)``", r"[b]\1[/]", SHARED_ARGUMENTS[argument])
+    return " ".join([text, *more])
+
+
+class OptionGroup(Dataclass):
+    """A dataclass whose fields are options, in the order of the help."""
+
+
+def _kind(parameter: Parameter) -> type[OptionGroup] | None:
+    kind = parameter.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, OptionGroup) else None
+
+
+def expand_group(parameter: Parameter) -> list[Parameter]:
+    """Return the options of a group, or the parameter itself if it is an option."""
+    kind = _kind(parameter)
+    if kind is None:
+        return [parameter]
+    annotations = get_type_hints(kind, include_extras=True)
+    return [
+        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=annotations[field.name])
+        for field in fields(kind)
+    ]
+
+
+def group_values(signature: Signature, given: Mapping[str, object]) -> dict[str, Any]:
+    """Convert values of options to the arguments of a command."""
+    found = dict(given)
+    for name, parameter in signature.parameters.items():
+        if kind := _kind(parameter):
+            found[name] = kind(**{field.name: found.pop(field.name) for field in fields(kind)})
+    return found
+
+
 Source = Annotated[
     str,
     typer.Argument(
@@ -117,7 +164,7 @@ Format = Annotated[
     str | None,
     value_option(
         "NAME",
-        f"Format of SOURCE: {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}. Default: detected.",
+        describe("format", f"Formats: {', '.join(_FORMATS)}."),
         "--format",
         completion=complete_from(*_FORMATS),
     ),
@@ -126,7 +173,7 @@ TheoremName = Annotated[
     str | None,
     value_option(
         "NAME",
-        "Theorem to compile with; [b]softmachine theorems[/] lists them. Default: the first that applies.",
+        describe("theorem", "[b]softmachine theorems[/] lists them."),
         "--theorem",
         completion=complete_theorem_name,
     ),
@@ -135,7 +182,7 @@ AttentionName = Annotated[
     str | None,
     value_option(
         "NAME",
-        "[b]hard[/] or [b]soft[/] attention. Default: the theorem's preference.",
+        describe("attention"),
         "--attention",
         completion=complete_from("hard", "soft"),
     ),
@@ -144,7 +191,7 @@ Alphabet = Annotated[
     str | None,
     value_option(
         "SYMBOLS",
-        "Additional input symbols of a formula, separated by spaces if longer than one character.",
+        describe("alphabet"),
         "--alphabet",
     ),
 ]
@@ -152,13 +199,12 @@ CertifiedLength = Annotated[
     int | None,
     value_option(
         "N",
-        "With soft attention: certify every input up to length N (for decoders, input and run together). Default: "
-        "that of --context.",
+        describe("length").replace("[b]context[/]", "[b]--context[/]").replace("[b]length[/]", "[b]--length[/]"),
         "--length",
         minimum=0,
     ),
 ]
-_CONTEXT = "Number of positions that the weights are built for, if they depend on it."
+_CONTEXT = describe("context")
 Context = Annotated[int | None, value_option("N", _CONTEXT, "--context", minimum=0)]
 RunContext = Annotated[
     int | None, value_option("N", f"{_CONTEXT} Default: enough for the run.", "--context", minimum=0)
@@ -201,10 +247,8 @@ JournalFile = Annotated[
     Path | None, file_option("Record finished parts in FILE; an interrupted sweep resumes from it.", "--journal")
 ]
 Folder = Annotated[Path, value_option("DIR", "Folder to write.", "--output", "-o")]
-Force = Annotated[bool, switch_option("Replace a model that was written there before; other files stay.", "--force")]
-Yes = Annotated[
-    bool, switch_option("Proceed even if the estimate exceeds 10 minutes or half of the free memory.", "--yes")
-]
+Force = Annotated[bool, switch_option(describe("force"), "--force")]
+Yes = Annotated[bool, switch_option(describe("yes"), "--yes")]
 
 Causal = Annotated[
     bool,

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import CompileOptions, load_model
+from softmachine.cli.compile_options import load_model
 from softmachine.cli.options import Status, complete_from, value_option
 from softmachine.cli.output import Output
+from softmachine.compiler.model import CompileOptions, Model
 from softmachine.support.errors import UsageError
 from softmachine.support.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from softmachine.compiler.model import Model
     from softmachine.engines.check import InputSelection
     from softmachine.studies.measure.rewrite_cost import RewriteComparison
     from softmachine.theorems.codec import Word

@@ -11,25 +11,22 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.compile_options import (
-    CompileOptions,
     choose_rasp_theorem,
     load_model_for_run,
     notes_json,
     tape_view,
 )
-from softmachine.cli.groups import OptionGroup
 from softmachine.cli.inspection_options import InspectOptions
-from softmachine.cli.options import Status, file_option, switch_option, value_option
+from softmachine.cli.options import OptionGroup, Status, file_option, switch_option, value_option
 from softmachine.cli.output import Output
-from softmachine.support.errors import FixHint, SoftmachineError, TooExpensiveError, UsageError
+from softmachine.compiler.model import CompileOptions, Model
+from softmachine.support.errors import FixHint, TooExpensiveError, UsageError
+from softmachine.support.text import pluralize
 
 if TYPE_CHECKING:
-    from softmachine.cli.live_view import DisplayResult, RunDisplay
     from softmachine.cli.run_views import PageOption, StepOption
-    from softmachine.compiler.model import Model
     from softmachine.engines.engine import AuditResult
-    from softmachine.engines.run import Run, RunSession
-    from softmachine.support.compare import Difference
+    from softmachine.engines.run import Run, RunObserver, RunSession
 
     Views = list[StepOption | PageOption]
 
@@ -211,50 +208,80 @@ def _run_and_show(
     execution: RunOptions, model: Model, text: str, views: Views, *, trace: bool, tokens: bool, output: Output
 ) -> Status:
     """Run a model, and print or return the outcome."""
+    from softmachine.cli.live_view import TraceDisplay, print_run
     from softmachine.cli.output import spinner
 
     with spinner("preparing the weights", output):
-        running = execution.start(model, text)
-    watched = _run_to_end(running, text, output, trace)
-    audited, refused = _audit(running, execution.audit, execution.seed, output)
-    ended = _FinishedRun(running.result(), watched, audited)
+        session = execution.start(model, text)
+    display = _create_display(session, text, output, trace)
+    if display:
+        session.observers.append(display)
+    interrupted = _run_to_end(session, output)
+    audited, refused = _audit(session, execution.audit, execution.seed, output)
+    run = session.result()
     if output.as_json:
         if refused:
             raise refused
-        output.print_json(_run_json(ended, text, tokens=tokens) | _show_views(ended, views, output))
+        answer = _run_json(run, text, tokens=tokens, interrupted=interrupted)
+        answer |= {"audit": _audit_json(audited)} if audited else {}
+        answer |= {"trace": display.lines} if isinstance(display, TraceDisplay) else {}
+        output.print_json(answer | _show_views(run, views, output))
     else:
-        _show(ended, output)
-        _show_views(ended, views, output)
+        on_screen = output.live and display is not None
+        print_run(run, output, steps=not trace, on_screen=on_screen, interrupted=interrupted)
+        if audited:
+            output.print(f"audit: {audited}")
+        _show_views(run, views, output)
     if refused:  # after the outcome of the run was printed
         raise refused
-    return _status(ended, running.max_steps, output)
+    if run.differs or (audited and not audited.holds):
+        return Status.DOES_NOT_HOLD
+    if interrupted:
+        return Status.INTERRUPTED
+    if not run.halted:
+        output.warn_of_limit(session.max_steps)
+        return Status.STEP_LIMIT
+    return Status.OK
 
 
-@dataclass(frozen=True)
-class _FinishedRun:
-    """A finished run, how it was displayed, and the result of its audit, if any."""
+def _create_display(session: RunSession, text: str, output: Output, trace: bool) -> RunObserver | None:
+    """Return the display of a run: a trace, a live screen or a status line; None if there is nothing to display."""
+    from softmachine.cli.live_view import MAX_ROWS, TraceDisplay, live_screen, status_line
 
-    run: Run
-    watched: DisplayResult
-    audited: AuditResult | None
+    view = tape_view(session.model.codec, text, remember=MAX_ROWS)
+    if view and session.resumed_count and (trace or output.live):
+        view.apply_all(session.tokens[:1])  # the first token has no state to leap from
+        view.apply_all(session.tokens[1:])
+    if trace:
+        width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
+        return TraceDisplay(view, output, width)
+    if output.live and view:
+        return live_screen(session, view, f"{session.model.name}  {text}".rstrip(), output)
+    return status_line(session, output) if output.progress else None
 
 
-def _run_to_end(running: RunSession, text: str, output: Output, trace: bool) -> DisplayResult:
-    """Run to the end; if that fails or is interrupted, print how to resume."""
+def _run_to_end(session: RunSession, output: Output) -> bool:
+    """Run to the end; return whether Ctrl-C interrupted it. If it does not end, print how to resume it."""
+    ended = interrupted = False
     try:
-        watched = _run_displayed(running, text, output, trace)
-    except (SoftmachineError, MemoryError):
-        _save_unfinished(running, output)
+        for _ in session.chunks():
+            pass
+        ended = True
+    except KeyboardInterrupt:
+        interrupted = True
+    except MemoryError as error:
+        error.add_note(f"running {session.model.name!r}, after {pluralize(len(session.tokens), 'token')}")
         raise
-    if watched.interrupted:
-        _save_unfinished(running, output)
-    if running.save_error:
-        output.warn(running.save_error)
-    return watched
+    finally:
+        if (writer := session.checkpoint) and not ended and writer.save():
+            output.warn(f"the run so far is saved; to resume it: --resume {writer.file}")
+    if writer and writer.error:
+        output.warn(writer.error)
+    return interrupted
 
 
 def _audit(
-    running: RunSession, count: int, seed: int, output: Output
+    session: RunSession, count: int, seed: int, output: Output
 ) -> tuple[AuditResult | None, TooExpensiveError | None]:
     """Audit random steps; return the report, or the error if the estimate is too high."""
     from softmachine.cli.output import spinner
@@ -263,66 +290,20 @@ def _audit(
         return None, None
     with spinner("recomputing steps in exact arithmetic", output):
         try:
-            return running.audit(count, seed), None
+            return session.audit(count, seed), None
         except TooExpensiveError as problem:
             return None, problem
 
 
-def _show(ended: _FinishedRun, output: Output) -> None:
-    """Print the outcome of a run as text."""
-    from softmachine.cli.live_view import print_run
-
-    print_run(ended.run, output, ended.watched)
-    if ended.audited:
-        output.print(f"audit: {ended.audited}")
-
-
-def _show_views(ended: _FinishedRun, views: Views, output: Output) -> dict[str, object]:
+def _show_views(run: Run, views: Views, output: Output) -> dict[str, object]:
     """Show the requested views of a run; return their JSON data."""
     found: dict[str, object] = {}
     for view in views:
-        found |= view.show(ended.run, output)
+        found |= view.show(run, output)
     return found
 
 
-def _save_unfinished(running: RunSession, output: Output) -> None:
-    """Save an unfinished run, if it has a checkpoint, and print how to resume it."""
-    if running.save():
-        output.warn(f"the run so far is saved; to resume it: --resume {running.checkpoint}")
-
-
-def _run_displayed(running: RunSession, text: str, output: Output, trace: bool) -> DisplayResult:
-    """Run to the end, displayed by a live screen, a trace, a status line, or not at all."""
-    from softmachine.cli.live_view import (
-        MAX_ROWS,
-        DisplayResult,
-        TraceDisplay,
-        live_screen,
-        run_with_display,
-        status_line,
-    )
-
-    view = tape_view(running.model.codec, text, remember=MAX_ROWS)
-    watcher: RunDisplay | None = None
-    if view and running.resumed_count and (trace or output.live):
-        view.apply_all(running.tokens[:1])  # the first token has no state to leap from
-        view.apply_all(running.tokens[1:])
-    if trace:
-        width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
-        watcher = TraceDisplay(view, output, width)
-        if running.resumed_count:
-            watcher.print_first()
-    elif output.live and view:
-        watcher = live_screen(running, view, f"{running.model.name}  {text}".rstrip(), output)
-    elif output.progress:
-        watcher = status_line(running, output)
-    interrupted = run_with_display(running, watcher)
-    lines = watcher.lines if isinstance(watcher, TraceDisplay) else None
-    return DisplayResult(interrupted, traced=trace, on_screen=output.live and view is not None, lines=lines)
-
-
-def _run_json(ended: _FinishedRun, text: str, *, tokens: bool) -> dict[str, object]:
-    run, lines = ended.run, ended.watched.lines
+def _run_json(run: Run, text: str, *, tokens: bool, interrupted: bool) -> dict[str, object]:
     return {
         "name": run.model.name,
         "language": run.model.source.language,
@@ -341,32 +322,15 @@ def _run_json(ended: _FinishedRun, text: str, *, tokens: bool) -> dict[str, obje
         **({} if run.checked else {"unchecked": True}),
         **notes_json(run.notes),
         **({} if run.verified_count is None else {"verified": run.verified_count, "differs": run.differs}),
-        **({"difference": _difference_json(run.difference)} if run.difference else {}),
+        **({"difference": asdict(run.difference)} if run.difference else {}),
         **({"resumed": run.resumed_count} if run.resumed_count else {}),
         "seconds": round(run.seconds, 6),
         "tokens_per_second": round(run.tokens_per_second, 1) if len(run.tokens) > run.resumed_count else None,
-        "interrupted": ended.watched.interrupted,
-        **({"audit": _audit_json(ended.audited)} if ended.audited else {}),
-        **({} if lines is None else {"trace": lines}),
+        "interrupted": interrupted,
         **({"trace_tokens": list(run.tokens)} if tokens else {}),
     }
-
-
-def _difference_json(found: Difference) -> dict[str, object]:
-    return {"position": found.position, "emitted": found.emitted, "expected": found.expected}
 
 
 def _audit_json(audited: AuditResult) -> dict[str, object]:
     count, positions, seed = len(audited.steps), audited.positions, audited.seed
     return {"steps": count, "positions": positions, "seed": seed, "holds": audited.holds}
-
-
-def _status(ended: _FinishedRun, max_steps: int, output: Output) -> Status:
-    if ended.run.differs or (ended.audited and not ended.audited.holds):
-        return Status.DOES_NOT_HOLD
-    if ended.watched.interrupted:
-        return Status.INTERRUPTED
-    if ended.run.halted:
-        return Status.OK
-    output.warn_of_limit(max_steps)
-    return Status.STEP_LIMIT

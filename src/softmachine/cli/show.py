@@ -9,9 +9,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.compile_options import CompileOptionGroup, CompileOptions, load_model, notes_json, print_notes
+from softmachine.cli.compile_options import CompileOptionGroup, load_model, notes_json, print_notes
 from softmachine.cli.options import file_option, switch_option, value_option
 from softmachine.cli.output import Output, escape_unprintable, require_svg
+from softmachine.compiler.model import CompileOptions, Model
 from softmachine.support.errors import FixHint, UsageError
 from softmachine.support.text import did_you_mean, join_names
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from softmachine.compiler.model import Model
     from softmachine.engines.fast.bytecode.interpreter import Bytecode
     from softmachine.engines.fast.codegen.emitter import GeneratedCode
     from softmachine.languages.source import Source

@@ -1,7 +1,11 @@
-"""Model: exact weights with their codec and theorem; returned by ``compile`` and taken by every public function."""
+"""Model: exact weights with their codec and theorem; returned by ``compile`` and taken by every public function.
+
+And `CompileOptions`, from which a source is compiled to one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +17,18 @@ from softmachine.transformer.weights import Transformer
 
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """How a source is loaded and compiled; see :func:`softmachine.compile`."""
+
+    theorem: str | Theorem | None = None
+    attention: str | None = None
+    context: int | None = None
+    length: int | None = None
+    alphabet: str | Iterable[str] | None = None
+    format: str | None = None
 
 
 @dataclass(frozen=True, repr=False)

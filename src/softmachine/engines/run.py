@@ -1,4 +1,4 @@
-"""A run in progress: the loop over an engine, and the switch from the dense engine to the fast one and back.
+"""A run in progress: one generator over an engine, observers of its tokens, and the switch between engines.
 
 A verified run compares every token with the reference interpreter's while the model runs. A run in an arithmetic that
 rounds is always verified, since the rounded computation may differ from the source.
@@ -16,11 +16,12 @@ from softmachine.engines.numerics import Arithmetic, find_arithmetic
 from softmachine.engines.result import Run
 from softmachine.support.compare import Comparison, Difference
 from softmachine.support.errors import FixHint, PrecisionError, SoftmachineError, SourceError, UsageError
+from softmachine.support.resources import EXTRAPOLATION_SECONDS, MIN_REPORTED_SECONDS, format_duration, report_cost
 from softmachine.support.text import pluralize
 from softmachine.support.token_array import CompressedSequence
 from softmachine.theorems.codec import DecoderCodec
 
-__all__ = ["Run", "RunSession"]
+__all__ = ["Run", "RunObserver", "RunSession"]
 
 
 MAX_DENSE_TOKENS = 400
@@ -35,6 +36,26 @@ UNCHECKED_NOTE = "unchecked: not compared with the reference interpreter"
 """The label of unchecked runs, among their notes."""
 MAX_FALLBACK_TOKENS = 100_000
 """Maximum tokens from which a run falls back to the dense engine, which would read more of them for many minutes."""
+UNLIMITED_STEPS = 1 << 62
+"""Step limit of the interpreter where the engine has its own limit."""
+MAX_SEARCH_POSITIONS = 4_096
+"""Limit of positions computed in the search for a sufficient precision."""
+
+
+class RunObserver:
+    """Observer of a run. A session calls these methods; each does nothing by default."""
+
+    def start(self, session: RunSession) -> None:
+        """The run starts or resumes."""
+
+    def update(self, chunk: Sequence[str]) -> None:
+        """The model has emitted more tokens."""
+
+    def finish(self) -> None:
+        """The run has ended, by itself or at its step limit."""
+
+    def close(self) -> None:
+        """No more tokens follow: the run has ended, failed or been interrupted."""
 
 
 class RunSession:
@@ -55,6 +76,7 @@ class RunSession:
             arithmetic that rounds is always compared, unless ``checked`` is false.
         checked: Whether the output must be a run of the source. If false, the output is not compared with the
             reference interpreter, and the run is labelled as unchecked.
+        observers: Further observers; they follow the verifier, the checkpoint writer and the cost forecast.
 
     Raises:
         UsageError: If ``verify`` is set for an unchecked run, or the engine does not support the options.
@@ -72,6 +94,7 @@ class RunSession:
         resume: str | Path | None = None,
         verify: bool = False,
         checked: bool = True,
+        observers: Iterable[RunObserver] = (),
     ) -> None:
         require_verifiable(verify=verify, checked=checked)
         auto = engine == "auto"
@@ -80,41 +103,47 @@ class RunSession:
         self.request = RunRequest(model, word if isinstance(word, str) else tuple(word), max_steps)
         self.requested_arithmetic = arithmetic
         path = resume if checkpoint is None else checkpoint
-        self.checkpoint = None if path is None else Path(path)
-        if self.checkpoint:
-            if engine == "dense":
-                raise UsageError("only the fast engine has checkpoints", hint=FixHint(engine="fast"))
-            if model.weights.is_causal and not isinstance(model.codec, DecoderCodec):
-                raise UsageError(
-                    f"{model.name!r} answers in one pass: there is no run to save or to resume",
-                    hint=FixHint("leave out --checkpoint and --resume", checkpoint=None, resume=None),
-                )
+        file = None if path is None else Path(path)
+        if file:
+            self._require_checkpoints(engine)
             chosen, auto = find_engine("fast"), False
-            if checkpoint and not self.checkpoint.absolute().parent.is_dir():
-                raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
+            if checkpoint and not file.absolute().parent.is_dir():
+                raise UsageError(f"there is no folder {file.parent} for the checkpoint")
             if checkpoint and chosen.require_free:
-                chosen.require_free(self.checkpoint, None)
+                chosen.require_free(file, None)
         self.engine = chosen.name
         """The name of the current engine."""
-        self.save_error: str | None = None
-        """The reason why the last checkpoint could not be saved; None if it was."""
         self.notes: list[str] = []
         """Remarks on the course of the run."""
         self._seconds = 0.0
         """Seconds of decoding, without preparation."""
         self._began = 0.0
         self._now = chosen.resume(self.request, Path(resume)) if resume and chosen.resume else self._start()
-        if self.checkpoint and self.checkpoint != (resume and Path(resume)) and chosen.require_free:
-            chosen.require_free(self.checkpoint, self._now)
+        if file and file != (resume and Path(resume)) and chosen.require_free:
+            chosen.require_free(file, self._now)
         self.resumed_count = len(self.tokens)
         """The number of tokens of the saved run that was resumed."""
-        self._saved_count = self.resumed_count if checkpoint is None else -1
-        """The number of tokens at the last checkpoint; -1 if there is none."""
         self._max_dense_tokens = self._scale_limit(MAX_DENSE_TOKENS)
         self._may_switch_to_fast = auto and self.arithmetic in ("float64", "exact") and self._suits_fast_engine()
         self._may_fall_back = False
-        self._verifier = self._create_verifier(asked=verify)
+        self.checkpoint = CheckpointWriter(self, file, saved=checkpoint is None) if file else None
+        """Writes checkpoints; None if the run is not saved."""
+        self.verifier = self._create_verifier(requested=verify)
+        """Compares the output with the reference interpreter; None if the run is compared only at its end."""
+        own = (self.verifier, self.checkpoint, CostForecast() if max_steps is not None else None)
+        self.observers: list[RunObserver] = [*(observer for observer in own if observer), *observers]
+        """All observers, in the order in which they are called."""
         self._switch_to_fast()
+
+    def _require_checkpoints(self, engine: str) -> None:
+        """Raise UsageError if the engine or the model has no checkpoints."""
+        if engine == "dense":
+            raise UsageError("only the fast engine has checkpoints", hint=FixHint(engine="fast"))
+        if self.model.weights.is_causal and not isinstance(self.model.codec, DecoderCodec):
+            raise UsageError(
+                f"{self.model.name!r} answers in one pass: there is no run to save or to resume",
+                hint=FixHint("leave out --checkpoint and --resume", checkpoint=None, resume=None),
+            )
 
     def _suits_fast_engine(self) -> bool:
         """Whether the fast engine may pay off: for decoders, and for long inputs with constant time per position."""
@@ -125,13 +154,13 @@ class RunSession:
         quick = find_engine("fast").has_constant_time_per_position
         return quick is not None and quick(self.request)
 
-    def _create_verifier(self, *, asked: bool) -> Verifier | None:
+    def _create_verifier(self, *, requested: bool) -> Verifier | None:
         """Return the verifier if verification was requested, or the engine uses the given arithmetic and it rounds."""
         numbers = find_arithmetic(self.requested_arithmetic)
         rounds = numbers.is_approximate and numbers.name == self.arithmetic
-        if not asked and not (rounds and self.checked):
+        if not requested and not (rounds and self.checked):
             return None
-        return Verifier(self.request, numbers, requested=asked)
+        return Verifier(self.request, numbers, requested=requested)
 
     def _start(self, tokens: Sequence[str] = ()) -> EngineRun:
         return find_engine(self.engine).start(self.request, self.requested_arithmetic, tokens)
@@ -179,41 +208,38 @@ class RunSession:
         self._now.prepare()
         self._began = time.perf_counter() - self._seconds
         try:
-            for piece in self._run_chunks():
+            for observer in self.observers:
+                observer.start(self)
+            for chunk in self._engine_chunks():
                 self._seconds = time.perf_counter() - self._began
-                yield piece
+                for observer in self.observers:
+                    observer.update(chunk)
+                if len(chunk):
+                    yield chunk
+            for observer in self.observers:
+                observer.finish()
         finally:
             self._seconds = time.perf_counter() - self._began
+            for observer in self.observers:
+                observer.close()
 
-    def _run_chunks(self) -> Iterator[Sequence[str]]:
-        """Yield the engine's output until the run ends or another engine takes over."""
-        saved, verifier = time.perf_counter(), self._verifier
-        if verifier:
-            verifier.catch_up(self.tokens)
+    def _engine_chunks(self) -> Iterator[Sequence[str]]:
+        """Yield the output of the current engine, and of the next one where another takes over."""
         while True:
             try:
-                for piece in self._now.chunks():
-                    if verifier:
-                        verifier.feed(piece)
-                    if len(piece):
-                        yield piece
-                    if time.perf_counter() - saved > CHECKPOINT_SECONDS:
-                        self.save()
-                        saved = time.perf_counter()
+                for chunk in self._now.chunks():
+                    yield chunk
                     if self._switch_to_fast():
                         break
                 else:
-                    self.save()
-                    if verifier:
-                        verifier.close()
                     return
             except SoftmachineError as problem:
                 if not self._fall_back_to_dense(problem):
-                    self.save()
                     raise
-            except MemoryError:
-                self.save()
-                raise
+
+    def write_checkpoint(self, file: Path) -> bool:
+        """Write a checkpoint; return False if the engine has none."""
+        return self._now.save(file)
 
     def _scale_limit(self, tokens: int) -> int:
         """Return the number of emitted tokens that make this total, input included; fewer if there are many heads."""
@@ -259,23 +285,6 @@ class RunSession:
         self._now = self._start(tokens)
         return True
 
-    def save(self) -> bool:
-        """Save a checkpoint if one was requested and there are new tokens; return whether all tokens are on disk.
-
-        If it cannot be written, the run continues; `unsaved` has the reason.
-        """
-        if self.checkpoint is None:
-            return False
-        count, self.save_error = len(self.tokens), None
-        if count != self._saved_count:
-            try:
-                self._saved_count = count if self._now.save(self.checkpoint) else -1
-            except (SourceError, UsageError) as problem:
-                self._saved_count, self.save_error = -1, str(problem)
-            except MemoryError:
-                self._saved_count, self.save_error = -1, "there is not enough memory to write the checkpoint"
-        return self._saved_count == count
-
     def audit(self, steps: int, seed: int = 0) -> AuditResult:
         """Recompute random steps of the whole run, with every score in exact arithmetic.
 
@@ -294,7 +303,7 @@ class RunSession:
         Raises:
             DivergedError: If the output is not a run of the source, and the run is neither verified nor unchecked.
         """
-        tokens, codec, verifier = self.tokens, self.model.codec, self._verifier
+        tokens, codec, verifier = self.tokens, self.model.codec, self.verifier
         read = codec.parse_run if self.checked and verifier is None else codec.parse_output
         if verifier:
             verifier.catch_up(tokens)
@@ -324,13 +333,78 @@ class RunSession:
         )
 
 
-UNLIMITED_STEPS = 1 << 62
-"""Step limit of the interpreter where the engine has its own limit."""
-MAX_SEARCH_POSITIONS = 4_096
-"""Limit of positions computed in the search for a sufficient precision."""
+class CheckpointWriter(RunObserver):
+    """Saves a run regularly, when it ends, and when it fails or is interrupted.
+
+    If a checkpoint cannot be written, the run continues.
+
+    Args:
+        session: The run.
+        file: The file.
+        saved: Whether the file has the tokens of the session already.
+    """
+
+    def __init__(self, session: RunSession, file: Path, *, saved: bool) -> None:
+        self.file = file
+        self.error: str | None = None
+        """The reason why the last checkpoint could not be written; None if it was."""
+        self._session = session
+        self._saved_count = len(session.tokens) if saved else -1
+        self._saved_at = time.perf_counter()
+
+    def start(self, session: RunSession) -> None:
+        """Start the interval before the next checkpoint."""
+        self._saved_at = time.perf_counter()
+
+    def update(self, chunk: Sequence[str]) -> None:
+        """Write a checkpoint if it is due."""
+        if time.perf_counter() - self._saved_at > CHECKPOINT_SECONDS:
+            self.save()
+            self._saved_at = time.perf_counter()
+
+    def close(self) -> None:
+        """Write the last checkpoint."""
+        self.save()
+
+    def save(self) -> bool:
+        """Write a checkpoint if there are new tokens; return whether all tokens are on disk."""
+        count, self.error = len(self._session.tokens), None
+        if count != self._saved_count:
+            self._saved_count = -1
+            try:
+                if self._session.write_checkpoint(self.file):
+                    self._saved_count = count
+            except (SourceError, UsageError) as problem:
+                self.error = str(problem)
+            except MemoryError:
+                self.error = "there is not enough memory to write the checkpoint"
+        return self._saved_count == count
 
 
-class Verifier:
+class CostForecast(RunObserver):
+    """Reports how long all allowed steps would take. When a run ends is unknown, so nothing is refused."""
+
+    def start(self, session: RunSession) -> None:
+        """Start measuring."""
+        self._session, self._engine = session, session.engine
+        self._before, self._began, self._reported = len(session.tokens), time.perf_counter(), False
+
+    def update(self, chunk: Sequence[str]) -> None:
+        """Report once, as soon as the time can be extrapolated; another engine is measured anew."""
+        session, codec = self._session, self._session.model.codec
+        if session.engine != self._engine:
+            self.start(session)
+        spent, count = time.perf_counter() - self._began, len(session.tokens) - self._before
+        if self._reported or spent <= EXTRAPOLATION_SECONDS or not count or not isinstance(codec, DecoderCodec):
+            return
+        self._reported = True
+        seconds = spent / count * (codec.max_tokens(session.max_steps) - self._before)
+        if seconds > MIN_REPORTED_SECONDS:
+            allowed = pluralize(session.max_steps, "step")
+            report_cost(f"all {allowed} allowed take about {format_duration(seconds)}; the run may end earlier")
+
+
+class Verifier(RunObserver):
     """Compares the output of a run with the reference interpreter, chunk by chunk.
 
     Args:
@@ -355,7 +429,11 @@ class Verifier:
         """The first token that differs, if any."""
         return self._comparison.difference
 
-    def feed(self, chunk: Sequence[str]) -> None:
+    def start(self, session: RunSession) -> None:
+        """Compare the tokens of a resumed run."""
+        self.catch_up(session.tokens)
+
+    def update(self, chunk: Sequence[str]) -> None:
         """Compare new tokens."""
         self._comparison.feed(chunk)
 
@@ -364,7 +442,7 @@ class Verifier:
         if self.difference is None and len(tokens) > self._comparison.prefix_length:
             self._comparison.feed(tokens[self._comparison.prefix_length :])
 
-    def close(self) -> None:
+    def finish(self) -> None:
         """Compare the end of the run, if it is determined."""
         if self.request.max_steps is not None or not self.request.codec.is_autoregressive:
             self._comparison.close()

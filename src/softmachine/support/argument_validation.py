@@ -1,5 +1,7 @@
 """Argument validation: the values that a public function is called with, checked against its annotations.
 
+Arguments that several functions and commands have are described once, in `SHARED_ARGUMENTS`.
+
 Annotations are read as text, since many of their names are imported only by type checkers. A class that the module of
 the function does not import is recognised by its name, along the bases of the value's class.
 """
@@ -9,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
-from inspect import signature
+from inspect import cleandoc, signature
 from numbers import Integral
 from operator import index
 from pathlib import Path
 from sys import float_info
+from textwrap import wrap
 from typing import Any, TypeVar, cast
 
 from softmachine.support.errors import UsageError
@@ -65,6 +68,21 @@ FORMER_NAMES = {
     "inputs": "length",
 }
 """Parameters that had another name in earlier versions, for hints; options have the same names."""
+SHARED_ARGUMENTS: Mapping[str, str] = {
+    "theorem": "The theorem to compile a source with, or its name. Default: the first that applies.",
+    "attention": "``hard`` or ``soft`` attention. Default: the theorem's preference.",
+    "context": "Number of positions that the weights are built for, if they depend on it.",
+    "length": "With soft attention: certifies every input up to this length (for decoders, input and run together). If "
+    "only one of ``context`` and ``length`` is given, it is used for both.",
+    "alphabet": "Additional input symbols of a formula, separated by spaces if longer than one character.",
+    "format": "Format of the source. Default: detected.",
+    "seed": "Seed of the random inputs.",
+    "force": "Replaces a model that was written there before; other files stay.",
+    "yes": "Proceeds even if the estimate exceeds ten minutes or half of the free memory.",
+}
+"""Descriptions of arguments, for the docstrings of public functions and for the help of commands."""
+DOCSTRING_WIDTH = 108
+"""Columns of the lines of a docstring, without indentation."""
 _ALTERNATIVES = re.compile(r" \| (?![^\[]*\])")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -75,7 +93,8 @@ def validate_arguments(function: Function) -> Function:
     """A function that validates its arguments before it is entered.
 
     Every argument must have one of the types of its annotation. A Boolean is not an integer; one of another library,
-    such as NumPy's, is passed on as ``int``, and an iterator as a tuple.
+    such as NumPy's, is passed on as ``int``, and an iterator as a tuple. The docstring is completed by the descriptions
+    of `SHARED_ARGUMENTS`.
 
     Raises:
         UsageError: If an argument is missing, unknown, of another type, or out of range; it names the parameter.
@@ -97,7 +116,23 @@ def validate_arguments(function: Function) -> Function:
             )
         return function(*bound.args, **bound.kwargs)
 
+    called.__doc__ = complete_docstring(function.__doc__ or "", _signature(function).parameters)
     return cast("Function", called)
+
+
+def complete_docstring(text: str, parameters: Iterable[str]) -> str:
+    """Add descriptions of the shared arguments that a Google-style docstring does not describe itself."""
+    text = cleandoc(text)
+    before, _, rest = text.partition("\n\nArgs:\n")
+    section, separator, after = rest.partition("\n\n")
+    own = {entry.partition(":")[0]: entry for entry in re.split(r"^    (?=\w)", section, flags=re.MULTILINE)[1:]}
+    described = [name for name in parameters if name in SHARED_ARGUMENTS]
+    shared = {name: "\n        ".join(wrap(f"{name}: {SHARED_ARGUMENTS[name]}", DOCSTRING_WIDTH)) for name in described}
+    entries = [own.get(name) or shared[name] for name in parameters if name in own or name in shared]
+    if not rest or not shared.keys() - own.keys():
+        return text
+    lines = "\n".join(f"    {entry.rstrip()}" for entry in entries)
+    return f"{before}\n\nArgs:\n{lines}{separator}{after}"
 
 
 _signature = cache(signature)

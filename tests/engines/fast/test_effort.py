@@ -17,7 +17,7 @@ from softmachine.support.resources import allow_expensive
 
 def test_a_high_step_limit_is_allowed_and_its_cost_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     messages: list[str] = []
-    monkeypatch.setattr("softmachine.engines.fast.run.EXTRAPOLATION_SECONDS", 0.0)
+    monkeypatch.setattr("softmachine.engines.run.EXTRAPOLATION_SECONDS", 0.0)
     with allow_expensive(yes=False, progress=messages.append):
         running = RunSession(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=1_200_000_000_000)
         list(running.chunks())
@@ -29,7 +29,7 @@ def test_a_high_step_limit_is_allowed_and_its_cost_is_reported(monkeypatch: pyte
 
 def test_nothing_is_reported_about_the_default_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     messages: list[str] = []
-    monkeypatch.setattr("softmachine.engines.fast.run.EXTRAPOLATION_SECONDS", 0.0)
+    monkeypatch.setattr("softmachine.engines.run.EXTRAPOLATION_SECONDS", 0.0)
     monkeypatch.setattr("softmachine.engines.fast.run.MAX_STEPS", 10**12)
     with allow_expensive(yes=False, progress=messages.append):
         list(RunSession(sm.compile("busy-beaver-4"), "", engine="fast").chunks())

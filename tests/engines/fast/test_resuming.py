@@ -162,7 +162,7 @@ def test_a_file_that_cannot_be_resumed_is_not_overwritten(literal: Model, tmp_pa
     running = RunSession(literal, "", resume=tmp_path / "run")
     (tmp_path / "run").write_text("years of work")  # while it runs
     list(running)
-    assert "is not a checkpoint" in (running.save_error or "")
+    assert "is not a checkpoint" in str(running.checkpoint and running.checkpoint.error)
     assert (tmp_path / "run").read_text() == path.read_text() == "years of work"
 
 
@@ -174,11 +174,12 @@ class Interrupting:
     """The code of a model, with Ctrl-C as soon as it returns, before anything else happens in Python."""
 
     def __init__(self, run: FastPass) -> None:
-        self.advance = run.engine.advance
+        self.run, self.advance = run, run.engine.advance
 
     def __call__(self, *arguments: object) -> None:
         self.advance(*arguments)
         if arguments[LIMIT]:
+            assert self.run.info[status.STATUS] != status.RUNNING
             raise KeyboardInterrupt
 
 
@@ -194,8 +195,8 @@ def test_a_run_interrupted_when_code_returns_can_be_resumed(source: str, calls: 
     for _ in range(calls):
         with pytest.raises(KeyboardInterrupt):
             list(running)
-        assert run.info[status.STATUS] != status.RUNNING
-    assert running.save()
+    assert running.checkpoint
+    assert running.checkpoint.save()
     again = resumed(model, tmp_path / "run", max_steps=1000)
     assert again.result().tokens == sm.run(model, engine="fast", max_steps=1000).tokens
 
@@ -266,5 +267,6 @@ def test_a_run_continues_without_memory_to_save(
     running = RunSession(literal, "", engine="fast", checkpoint=tmp_path / "run")
     list(running)
     assert running.result().halted
-    assert running.save_error == "there is not enough memory to write the checkpoint"
+    assert running.checkpoint
+    assert running.checkpoint.error == "there is not enough memory to write the checkpoint"
     assert json.dumps(list(tmp_path.iterdir())) == "[]"

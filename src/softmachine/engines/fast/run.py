@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
 from softmachine.support.errors import FixHint, UsageError
-from softmachine.support.resources import EXTRAPOLATION_SECONDS, MIN_REPORTED_SECONDS, format_duration, report_cost
+from softmachine.support.resources import report_cost
 from softmachine.support.text import pluralize
 from softmachine.support.token_array import CodeArray
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
@@ -191,15 +190,21 @@ class FastRun:
         """The output, chunk by chunk."""
         self.request.require_space(self.max_steps)
         reported, chunk, self.visible = len(self.tokens), FIRST_CHUNK, self.limit
-        outlook = RunForecast(self)
+        self._report_maximum_context()
         while not self.run.has_ended:
             self.run.advance(chunk)
             output = self.tokens
-            outlook.report(len(output))
             yield output[reported:]
             reported, chunk = len(output), min(2 * chunk, MAX_CHUNK)
         if self.run.exceeded_context:
             raise self.request.context_error(self.max_steps)
+
+    def _report_maximum_context(self) -> None:
+        """Report an explicit step limit that the run cannot reach."""
+        run, most = self.run, self.run.engine.code.max_positions
+        if self.request.max_steps is not None and isinstance(run, SingleContextRun) and run.end_position > most:
+            allowed = pluralize(self.max_steps, "step")
+            report_cost(f"{allowed} are allowed, but the run stops at the maximum context of {most:,} positions")
 
     def save(self, file: Path) -> bool:
         """Save a checkpoint (of an ended run before its last decision); False for single-pass runs, which have none."""
@@ -211,35 +216,6 @@ class FastRun:
     def audit(self, steps: int, seed: int) -> Audit:
         """Recompute random steps with every score, in exact arithmetic."""
         return self.run.audit(steps, seed)
-
-
-class RunForecast:
-    """Reports the limits of a run with an explicit step limit. When it ends is unknown, so nothing is refused.
-
-    Args:
-        run: The run.
-    """
-
-    def __init__(self, run: FastRun) -> None:
-        self.run, self.before, self.began = run, len(run.tokens), time.perf_counter()
-        self.asked = run.request.max_steps is not None
-        context, allowed = run.run, pluralize(run.max_steps, "step")
-        if (
-            self.asked
-            and isinstance(context, SingleContextRun)
-            and context.end_position > (most := context.engine.code.max_positions)
-        ):
-            report_cost(f"{allowed} are allowed, but the run stops at the maximum context of {most:,} positions")
-
-    def report(self, count: int) -> None:
-        """Report once, as soon as it can be estimated, how long all allowed steps would take."""
-        spent = time.perf_counter() - self.began
-        if self.asked and spent > EXTRAPOLATION_SECONDS and count > self.before:
-            self.asked = False
-            seconds = spent / (count - self.before) * (self.run.limit - self.before)
-            if seconds > MIN_REPORTED_SECONDS:
-                allowed = pluralize(self.run.max_steps, "step")
-                report_cost(f"all {allowed} allowed take about {format_duration(seconds)}; the run may end earlier")
 
 
 def resume(request: RunRequest, file: Path) -> FastRun:
