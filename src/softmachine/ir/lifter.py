@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE, ZERO
 from softmachine.ir.primitives import (
     Attention,
@@ -42,6 +42,9 @@ from softmachine.ir.ranges import BIT, REALS, ValueRange
 from softmachine.ir.signal import Affine, Atom, Node, Signal, topological_order
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, SparseRow, Transformer
+
+if TYPE_CHECKING:
+    from softmachine.ir.analysis import Analysis
 
 _PRIME = 2**127 - 1
 
