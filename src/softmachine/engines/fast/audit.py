@@ -1,13 +1,13 @@
 """Audits: random steps of a long run, recomputed with every score, in exact rational arithmetic.
 
 For a step at position p, every head compares every key (no index, no closed form), every unit and every logit is
-recomputed from the weights in rationals, and the token has to be the same. The numbers that keys and values before p
-are made of are taken from the run; these positions are other steps, which may be drawn as well.
+recomputed from the lifted weights in rationals, and the token has to be the same. Keys and values before p are computed
+from the run's numbers at these positions, which are other steps and may be drawn as well.
 
 All steps are recomputed together, head after head: one pass over the run for heads that do not depend on each other.
 Memory is that of the run and of one block of keys.
 
-The values at earlier positions come from a replay: the tokens of the run are read again, and some of its numbers are
+The numbers at earlier positions come from a replay: the tokens of the run are read again, and some of its numbers are
 recorded, position by position. Inspections of long runs use it, too.
 """
 
@@ -62,7 +62,7 @@ def replay(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[Atom]
     Args:
         engine: The engine.
         tokens: The tokens.
-        count: How many of them to read.
+        count: The number of tokens to read.
         atoms: Units and retrieved components.
         size: The positions per block.
     """
@@ -294,7 +294,7 @@ class _Auditor:
         """Evaluate all heads whose inputs are computed; returns what is left."""
         heads = [_HeadColumns(head, self.program, every=self.every) for head in todo if isinstance(head, UnrolledHead)]
         ready = [head for head in heads if self._are_computed(head.forms)]
-        assert ready or not heads, "a head needs only what comes before it"
+        assert ready or not heads, "a head depends only on earlier layers"
         searches = [HeadSearch([head.make_query(step) for step in self.steps]) for head in ready]
         recorded = {atom for head in ready for atom in head.recorded_atoms}
         atoms = sorted(recorded, key=self.program.numbers.__getitem__)

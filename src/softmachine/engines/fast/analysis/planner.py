@@ -150,7 +150,7 @@ class Planner:
             which = "first" if split.head.weighting.kind is AttentionKind.LEFTMOST else "last"
             return UniformPlan(*split.common, numbers, f"all keys score the same, so the {which} is chosen")
         numbers = tuple(self._mean(split.head, value) for value in split.values)
-        return UniformPlan(*split.common, numbers, "all keys score the same: the mean of what was seen")
+        return UniformPlan(*split.common, numbers, "all keys score the same: the mean of the visible values")
 
     def _mean(self, head: UnrolledHead, value: NumberRange) -> NumberRange:
         if not value.steady or head.mask is not Mask.CAUSAL:
@@ -267,7 +267,7 @@ class Planner:
         )
         why = (
             f"the mean over the keys that match in {pluralize(len(integers), 'integer')}, found by hash, and in "
-            f"{pluralize(len(gates), 'other number')}; checked for every key: what should be a square is one"
+            f"{pluralize(len(gates), 'other number')}; every key is checked to hold an integer and its square"
         )
         return MatchingPlan(*split.common, self._chosen(split, False), why, score, len(integers))
 
@@ -299,9 +299,9 @@ class Planner:
         different = self._different(score.keys)
         few = different is not None and different <= MAX_COUNTED_KEYS
         if different is None or not few:
-            why = f"{what} of which nothing more is known: every different key may have to be looked at"
+            why = f"{what} without a proved structure: a query may have to compare all different keys"
         else:
-            why = f"{what}; no more than {pluralize(different, 'different key')}, looked at one by one"
+            why = f"{what}; at most {pluralize(different, 'different key')}, compared one by one"
         return GroupsPlan(*split.common, self._chosen(split, split.single), why, score, few)
 
     def _dense(self, split: _Split, bias: Relation) -> LinearScanPlan:
@@ -309,7 +309,7 @@ class Planner:
             square = (split.curve, Affine({self._features[I_SQUARED]: ONE}))
             split = replace(split, pairs=(*split.pairs, square))
         numbers = tuple(_with_zero(value) if split.single and value.steady else FRACTION for value in split.values)
-        why = f"the bias {bias} is any function of two positions, so every key is compared; the time grows with the run"
+        why = f"the bias {bias} is an arbitrary function of two positions, so every key is compared; the time grows with the run"
         return LinearScanPlan(*split.common, numbers, why, self._score(split), bias)
 
     def _score(self, split: _Split) -> KeyScore:

@@ -29,7 +29,7 @@ from softmachine.transformer.features import I_PLUS_ONE, I_SQUARED, I, Monomial
 
 _UP = 1 + 1e-9
 """The factor by which every bound is rounded up; it exceeds the relative error of the bound's few operations."""
-_WARM = "it is not cold enough for its scores, or these are not exact enough"
+_TOO_WARM = "the temperature is too high for the gaps of its scores, or these are too inexact"
 _MIN_GAP = 1.0
 """The smallest scaled gap for which there is a bound."""
 
@@ -80,10 +80,10 @@ def bound_softmax_error(
                 case Unit(forms=(form,)) | Named(forms=(form,)) as node:
                     bounds.errors[item] = bounds.of(form)
                     if isinstance(node, Unit) and node.activation == "step" and bounds.errors[item]:
-                        raise NoProof(f"unit {node.name!r} is a step of a number that is not exact")
+                        raise NoProof(f"unit {node.name!r} is a step of an inexact number")
         logits = numbers.linear(list(program.logits))
         if logits is None or logits[0].grid.power:
-            raise NoProof("nothing is known of the least difference of two logits")
+            raise NoProof("the least difference of two logits is unknown")
         error = max(map(bounds.of, program.logits), default=0.0)
     except OverflowError:
         raise NoProof("a bound is beyond all floating-point numbers") from None
@@ -111,13 +111,13 @@ class _Bounds:
             except NoProof as reason:
                 raise NoProof(f"head {head.name!r}, a softmax: {reason}") from None
         elif self._is_inexact(plan):
-            raise NoProof(f"head {head.name!r} makes a hard choice by numbers that are not exact")
+            raise NoProof(f"head {head.name!r} is hard, and its scores are inexact")
         for component, value in zip(plan.components, plan.values, strict=True):
             form = head.value[component]
             moved = self._moved(form, mass) if mass and isinstance(plan, PositionPlan) else None
             if moved is None:
                 if mass and value.grid is None:
-                    raise NoProof(f"head {head.name!r}, a softmax: nothing is known of how far its values are apart")
+                    raise NoProof(f"head {head.name!r}, a softmax: the range of its values is unknown")
                 moved = mass * float(value.spread) if mass else 0.0
             self.errors[head, component] = _up(self.of(form) + moved)
 
@@ -134,7 +134,7 @@ class _Bounds:
                 return self._recency(plan)
             case ScoredKeys(score=score) if not score.fractional and not isinstance(plan, LinearScanPlan):
                 return self._by_score(plan.head, score)
-        raise NoProof(f"there is no bound for what is not its best key ({plan.kind})")
+        raise NoProof(f"there is no bound for the weight of its other keys ({plan.kind})")
 
     def _by_position(self, plan: PositionPlan, curve: LinearNumerator) -> float:
         scale, power = self._scale(plan.head)
@@ -145,7 +145,7 @@ class _Bounds:
         disturbed = scale * _highest(self.positions, power) * (slope + bend * (2 * self.positions + 1))
         least = gap - _up(disturbed)
         if least < _MIN_GAP:
-            raise NoProof(_WARM)
+            raise NoProof(_TOO_WARM)
         # Σ over both sides of d^k e^(-g d²), d ≥ 1, k ≤ 2: the terms fall by e^(-3g) · 4 or faster.
         return _up(2 * math.exp(-least) / (1 - 4 * math.exp(-3 * least)))
 
@@ -173,7 +173,7 @@ class _Bounds:
         scale, power = self._scale(plan.head)
         slope, grid = plan.slope, plan.lookup.grid
         if slope.low <= 0 <= slope.high:
-            raise NoProof("of equal keys none is better")
+            raise NoProof("the position does not order equal keys")
         n = self.positions
         rate = min(abs(slope.low), abs(slope.high)) / slope.grid.over
         later = scale * rate * _lowest(n, power - slope.grid.power)
@@ -185,7 +185,7 @@ class _Bounds:
         # The same factor (i+1)^power scales gap and disturbance.
         others = other - _up(2 * self._disturbance(plan) * scale * _highest(n, grid.power))
         if first < _MIN_GAP or others < _MIN_GAP:
-            raise NoProof(_WARM)
+            raise NoProof(_TOO_WARM)
         many = 1.0 if power > grid.power else float(n)
         return _up(math.exp(-first) / (1 - math.exp(-later)) + many * math.exp(-others))
 
@@ -212,16 +212,16 @@ class _Bounds:
             forms.append(query * Fraction(1, keys.over))
             wrong, wrong_key = self.of(query), self.of(key)
             if queries.grid is None:
-                raise NoProof("nothing is known of its queries")
+                raise NoProof("the range of its queries is unknown")
             largest, reach = float(queries.size) / queries.over, float(keys.size) / keys.over
             off += largest * wrong_key + wrong * (reach + wrong_key)
         linear = self.numbers.linear([*forms, score.slope])
         if linear is None:
-            raise NoProof("nothing is known of how far different scores are apart")
+            raise NoProof("the least difference of two scores is unknown")
         disturbed = _up(2 * off * scale * _UP * _highest(self.positions, power))
         step = scale / linear[0].grid.over * _lowest(self.positions, power - linear[0].grid.power) - disturbed
         if step < _MIN_GAP or disturbed > 1:
-            raise NoProof(_WARM)
+            raise NoProof(_TOO_WARM)
         return _up(self.positions * math.exp(-step) + math.expm1(disturbed))
 
     def _scale(self, head: UnrolledHead) -> tuple[float, int]:
@@ -230,7 +230,7 @@ class _Bounds:
         if isinstance(scale, Fraction):
             return float(scale) / _UP, 0
         if not isinstance(scale, Monomial) or scale != scale.factor * I_PLUS_ONE**scale.next or scale.next <= 0:
-            raise NoProof(f"its scale {scale.name} is not known")
+            raise NoProof(f"its scale {scale.name} is not a power of i+1")
         return float(scale.factor) / _UP, scale.next
 
 
