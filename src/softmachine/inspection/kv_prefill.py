@@ -12,15 +12,16 @@ import numpy as np
 from flint import fmpq
 
 from softmachine.engines.dense.engine import Pass
-from softmachine.engines.fast.analysis.flow import LiftedHead, PositionAtom
-from softmachine.engines.fast.analysis.forms import AffineForm
 from softmachine.engines.fast.analysis.grids import UnsupportedModel
+from softmachine.engines.fast.analysis.unrolling import UnrolledHead
 from softmachine.engines.fast.audit import replay
 from softmachine.engines.fast.engine import FastEngine
 from softmachine.engines.fast.exact_attention import PositionBlock, column_of_atom
 from softmachine.engines.fast.tokens import Tokens
 from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.base import Array
+from softmachine.ir.primitives import Position
+from softmachine.ir.signal import Affine, Atom
 from softmachine.support.errors import PrecisionError, UsageError
 from softmachine.support.resources import Estimate, require_affordable
 from softmachine.support.text import pluralize
@@ -44,11 +45,10 @@ def prefill_kv_cache(target: Pass, tokens: Sequence[str]) -> bool:
         fast = FastEngine(transformer, plain=len(tokens) < MAX_PLAIN_PYTHON_TOKENS)
     except (UnsupportedModel, UsageError):
         return False
-    heads = fast.flow.heads
-    forms = [form for head in heads for form in (*head.every_key, *head.value)]
-    atoms = sorted({number for form in forms for number in form.terms})
-    written = [number for number in atoms if not isinstance(fast.flow.atoms[number], PositionAtom)]
-    if not set(written) <= {item for item in fast.flow.order if isinstance(item, int)}:
+    heads = fast.program.heads
+    forms = [form for head in heads for form in (*head.full_key, *head.value)]
+    atoms = {atom for form in forms for atom in form.other_terms if not isinstance(atom[0], Position)}
+    if not atoms <= fast.program.computed:
         return False  # a number that the fast engine does not compute
     count = len(tokens) * len(forms)
     require_affordable(
@@ -59,7 +59,7 @@ def prefill_kv_cache(target: Pass, tokens: Sequence[str]) -> bool:
     codes = [transformer.token_index[token] for token in tokens]
     known = Tokens(transformer.vocabulary, codes, fast.code.token_classes)
     try:
-        for block in replay(fast, known, len(tokens), written, BLOCK_SIZE):
+        for block in replay(fast, known, len(tokens), sorted(atoms, key=fast.program.numbers.__getitem__), BLOCK_SIZE):
             columns = _RationalColumns(fast, block)
             for where, parts in _cache_slots(target, heads):
                 target.append_kv(where, [columns.tensor(part) for part in parts])
@@ -71,8 +71,8 @@ def prefill_kv_cache(target: Pass, tokens: Sequence[str]) -> bool:
 
 
 def _cache_slots(
-    reading: Pass, heads: Sequence[LiftedHead]
-) -> Iterator[tuple[tuple[int, int, int, int], list[Sequence[AffineForm]]]]:
+    reading: Pass, heads: Sequence[UnrolledHead]
+) -> Iterator[tuple[tuple[int, int, int, int], list[Sequence[Affine]]]]:
     """The KV cache slots of the dense engine: for each group of heads, its keys and the values of each head."""
     engine, following = reading.engine, iter(heads)
     for b, block in enumerate(engine.transformer.blocks):
@@ -83,7 +83,7 @@ def _cache_slots(
                 start = 0
                 for index, group in enumerate(dense.groups):
                     members = [placed[start + k] for k in range(len(group))]
-                    yield (b, turn, depth, index), [members[0].every_key, *(head.value for head in members)]
+                    yield (b, turn, depth, index), [members[0].full_key, *(head.value for head in members)]
                     start += len(group)
 
 
@@ -92,30 +92,30 @@ class _RationalColumns:
 
     def __init__(self, fast: FastEngine, block: PositionBlock) -> None:
         self.fast, self.block = fast, block
-        self._atoms: dict[int, Array] = {}
+        self._atoms: dict[Atom, Array] = {}
 
-    def tensor(self, forms: Sequence[AffineForm]) -> Tensor:
+    def tensor(self, forms: Sequence[Affine]) -> Tensor:
         """Some forms at every position: (1, position, form)."""
         value = np.empty((1, len(self.block.tokens), len(forms)), dtype=object)
         for k, form in enumerate(forms):
             value[0, :, k] = self._form(form)
         return Tensor(value)
 
-    def _form(self, form: AffineForm) -> Array:
-        table = np.array([form.at_token(token) for token in range(self.fast.flow.vocabulary)], dtype=object)
+    def _form(self, form: Affine) -> Array:
+        table = np.array([form.at_token(token) for token in range(self.fast.program.vocabulary_size)], dtype=object)
         exact = np.array([fmpq(entry.numerator, entry.denominator) for entry in table], dtype=object)
         total: Array = exact[self.block.tokens]
-        for number, weight in form.terms.items():
-            total = total + self._atom(number) * fmpq(weight.numerator, weight.denominator)
+        for atom, weight in form.other_terms.items():
+            total = total + self._atom(atom) * fmpq(weight.numerator, weight.denominator)
         return total
 
-    def _atom(self, number: int) -> Array:
-        if number not in self._atoms:
-            column = self.block.column(column_of_atom(number, self.fast.flow.atoms[number]))
+    def _atom(self, atom: Atom) -> Array:
+        if atom not in self._atoms:
+            column = self.block.column(column_of_atom(atom))
             below = np.broadcast_to(column.denominators, column.numerators.shape).tolist()
             known: dict[tuple[int, int], fmpq] = {}
-            self._atoms[number] = np.array(
+            self._atoms[atom] = np.array(
                 [known.setdefault(pair, fmpq(*pair)) for pair in zip(column.numerators.tolist(), below, strict=True)],
                 dtype=object,
             )
-        return self._atoms[number]
+        return self._atoms[atom]

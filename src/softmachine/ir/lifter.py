@@ -20,10 +20,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE, ZERO
 from softmachine.ir.primitives import (
     Attention,
@@ -40,7 +40,11 @@ from softmachine.ir.primitives import (
 from softmachine.ir.program import Program
 from softmachine.ir.ranges import BIT, REALS, ValueRange
 from softmachine.ir.signal import Affine, Atom, Node, Signal, topological_order
+from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, SparseRow, Transformer
+
+if TYPE_CHECKING:
+    from softmachine.ir.analysis import Analysis
 
 _PRIME = 2**127 - 1
 
@@ -71,10 +75,13 @@ class _Content:
 
     def add(self, factor: Fraction, terms: Mapping[Atom, Fraction], constant: Fraction) -> None:
         """Add a multiple of a form."""
-        self.constant += factor * constant
-        self.view = None
+        if constant:
+            self.constant += factor * constant
+        self.view, is_one = None, factor == 1
         for atom, own in terms.items():
-            total = self.terms.get(atom, 0) + factor * own
+            total = own if is_one else factor * own
+            if atom in self.terms:
+                total += self.terms[atom]
             if total:
                 self.terms[atom] = total
             else:
@@ -120,7 +127,7 @@ class _Fingerprints:
 
 
 @dataclass
-class _HiddenUnits:
+class HiddenUnits:
     """The units of one feed-forward layer.
 
     Args:
@@ -140,21 +147,42 @@ class Lifter:
         self.fingerprints = _Fingerprints()
         self.stream = self.embed() if start is None else [_Content({(start, c): ONE}) for c in range(weights.width)]
 
-    def embed(self) -> list[_Content]:
-        """The content of each coordinate at the start; the token is one-hot over the vocabulary."""
-        weights, names = self.weights, self.weights.vocabulary
+    @cached_property
+    def token(self) -> Token:
+        """The token, one-hot over the vocabulary."""
+        names = self.weights.vocabulary
         rows = {name: {k: ONE} for k, name in enumerate(names)}
-        token = Token("token", (BIT,) * len(names), rows, labels=names)
+        return Token("token", (BIT,) * len(names), rows, labels=names)
+
+    def embed(self) -> list[_Content]:
+        """The content of each coordinate at the start."""
+        weights = self.weights
         columns: list[dict[int, Fraction]] = [{} for _ in range(weights.width)]
         for row, column, value in weights.embedding.entries():
             columns[column][row] = value
-        stream = [_content_of_column(token, column) for column in columns]
+        forms = map(self.token_function, columns)
+        stream = [_Content(dict(form.terms), form.constant) for form in forms]
         for feature, entries in zip(weights.features, weights.position_embedding.rows, strict=True):
-            bounds = ValueRange(feature.low, feature.high, feature.denominator)
-            node = Position(feature.name, (bounds,), feature)
+            form = self.position(feature)
             for coordinate, factor in entries:
-                stream[coordinate].add(factor, {(node, 0): ONE}, Fraction(0))
+                stream[coordinate].add(factor, form.terms, form.constant)
         return stream
+
+    def token_function(self, values: Mapping[int, Fraction], default: Fraction = ZERO) -> Affine:
+        """A function of the token, given by the values of some tokens and the value of all others.
+
+        The constant is the default, or the most frequent value if more than half of the tokens have a value.
+        """
+        count = len(self.token.ranges)
+        if 2 * len(values) > count:
+            values = {k: values.get(k, default) for k in range(count)}
+            ((default, _),) = Counter(values.values()).most_common(1)
+        return Affine({(self.token, k): value - default for k, value in values.items() if value != default}, default)
+
+    def position(self, feature: Feature) -> Affine:
+        """A position feature."""
+        bounds = ValueRange(feature.low, feature.high, feature.denominator)
+        return Affine({(Position(feature.name, (bounds,), feature), 0): ONE})
 
     def block(self, block: Block) -> None:
         """Apply a block; one that is repeated becomes a loop over the coordinates that it changes."""
@@ -196,7 +224,11 @@ class Lifter:
         """Apply an attention sublayer."""
         nodes = [self.head(head) for head in heads]
         for head, node in zip(heads, nodes, strict=True):
-            self.add(head.output.rows, [Affine({(node, k): ONE}) for k in range(len(node.value))])
+            self.add(head.output.rows, self.retrieved(node))
+
+    def retrieved(self, node: Attention) -> list[Affine]:
+        """What a head adds to the stream, component by component."""
+        return [Affine({(node, k): ONE}) for k in range(len(node.value))]
 
     def head(self, head: Head) -> Attention:
         """A head as a node."""
@@ -213,18 +245,18 @@ class Lifter:
                 content.add(ONE, {}, bias)
         self.add(forward.second.weight.rows, units.outputs, units.opposites)
 
-    def hidden_units(self, forward: FeedForward) -> _HiddenUnits:
+    def hidden_units(self, forward: FeedForward) -> HiddenUnits:
         """The units of a sublayer; those with equal pre-activations share a node, and so do norms of a group."""
         forms = self.read(forward.first)
         grouped: dict[int, Atom] = {}
         for group in forward.norms:
             node = Norm(forward.units[group[0]], (REALS,) * len(group), tuple(forms[u] for u in group), "norm")
             grouped |= {u: (node, k) for k, u in enumerate(group)}
-        found = _HiddenUnits([], {})
+        found = HiddenUnits([], {})
         known: defaultdict[tuple[str, int], list[tuple[Affine, Atom]]] = defaultdict(list)
         for u, (name, activation, form) in enumerate(zip(forward.units, forward.activations, forms, strict=True)):
             if not form.terms and u not in grouped:
-                found.outputs.append(Affine({}, _activate(activation, form.constant)))
+                found.outputs.append(Affine({}, activate(activation, form.constant)))
                 continue
             fingerprint = self.fingerprints.of(form)
             atom = grouped[u] if u in grouped else self.find_equal(form, known[activation, fingerprint])
@@ -233,7 +265,7 @@ class Lifter:
                 known[activation, fingerprint].append((form, atom))
                 opposite = self.find_equal(form * -ONE, known["relu", -fingerprint % _PRIME])
                 if activation == "relu" and opposite is not None:
-                    raw = self.expand(form)
+                    raw = expand_named(form)
                     found.opposites |= {atom: (opposite, raw), opposite: (atom, raw * -ONE)}
             found.outputs.append(Affine({atom: ONE}))
         return found
@@ -241,7 +273,7 @@ class Lifter:
     def find_equal(self, form: Affine, candidates: Sequence[tuple[Affine, Atom]]) -> Atom | None:
         """The atom of the candidate with an equal form, over raw atoms."""
         for other, atom in candidates:
-            if form == other or self.expand(form) == self.expand(other):
+            if form == other or expand_named(form) == expand_named(other):
                 return atom
         return None
 
@@ -255,7 +287,8 @@ class Lifter:
         for coordinate, row in enumerate(rows):
             if not row:
                 continue
-            content, written = self.stream[coordinate], Affine.sum(parts[column] * factor for column, factor in row)
+            content = self.stream[coordinate]
+            written = Affine.combine((factor, parts[column]) for column, factor in row)
             terms = dict(written.terms)
             for atom, factor in written.terms.items():
                 opposite, form = opposites.get(atom, (atom, written))
@@ -267,7 +300,7 @@ class Lifter:
     def read(self, affine: AffineMap) -> tuple[Affine, ...]:
         """The forms that an affine map reads."""
         return tuple(
-            Affine.sum([Affine({}, bias), *(self.view(c) * weight for c, weight in row)])
+            Affine.combine(((weight, self.view(c)) for c, weight in row), bias)
             for row, bias in zip(affine.weight.rows, affine.bias, strict=True)
         )
 
@@ -281,33 +314,16 @@ class Lifter:
                 content.view = Affine({(node, 0): ONE})
         return content.view
 
-    def expand(self, form: Affine) -> Affine:
-        """The form over raw atoms."""
-        parts = [
-            (node.forms[k] if isinstance(node, Named) else Affine({(node, k): ONE})) * factor
-            for (node, k), factor in form.terms.items()
-        ]
-        return Affine.sum([Affine({}, form.constant), *parts])
-
 
 def is_read_directly(form: Affine) -> bool:
     """Whether a form gets no name: a single atom, or a function of the token."""
     is_atom = len(form.terms) == 1 and not form.constant and next(iter(form.terms.values())) == 1
-    return is_atom or all(isinstance(node, Token) for node, _ in form.terms)
+    return is_atom or all(node.is_token for node, _ in form.terms)
 
 
-def _activate(activation: str, number: Fraction) -> Fraction:
-    """The value of a unit that reads a constant."""
-    return max(number, Fraction(0)) if activation == "relu" else Fraction(number >= 0)
-
-
-def _content_of_column(token: Token, column: Mapping[int, Fraction]) -> _Content:
-    """A column of the embedding: its most frequent value, and the differences from it."""
-    counts = Counter(column.values())
-    counts[Fraction(0)] += len(token.ranges) - len(column)
-    ((usual, _),) = counts.most_common(1)
-    values = ((k, column.get(k, Fraction(0))) for k in range(len(token.ranges))) if usual else column.items()
-    return _Content({(token, k): value - usual for k, value in values if value != usual}, usual)
+def activate(activation: str, number: Fraction) -> Fraction:
+    """The value of a unit that reads a number."""
+    return max(number, ZERO) if activation == "relu" else Fraction(number >= 0)
 
 
 def remove_clearing(analysis: Analysis) -> None:

@@ -23,6 +23,7 @@ from softmachine.transformer.features import Feature, Relation
 class Token(Node):
     """A vector looked up from the token at this position; tokens and components missing from the table are zero."""
 
+    is_token = True
     table: Mapping[str, Mapping[int, Fraction]]
 
     def row(self, token: str) -> tuple[Fraction, ...]:
@@ -137,11 +138,11 @@ def expand_named(form: Affine) -> Affine:
     """Write a form over what its named terms stand for."""
     if not any(isinstance(node, Named) for node, _ in form.terms):
         return form
-    parts = [
-        (node.forms[k] if isinstance(node, Named) else Affine({(node, k): Fraction(1)})) * factor
+    parts = (
+        (factor, node.forms[k] if isinstance(node, Named) else Affine({(node, k): Fraction(1)}))
         for (node, k), factor in form.terms.items()
-    ]
-    return Affine.sum([Affine({}, form.constant), *parts])
+    )
+    return Affine.combine(parts, form.constant)
 
 
 def token(

@@ -32,6 +32,8 @@ class Node:
     labels: tuple[str, ...] | None = field(default=None, kw_only=True)
     form_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that hold forms."""
+    is_token: ClassVar[bool] = False
+    """Whether the token alone determines the vector."""
 
     def label(self, index: int) -> str:
         """Return the name of one component: ``name``, ``name[label]`` or ``name[index]``."""
@@ -66,6 +68,25 @@ class Affine:
         return frozenset(self.terms.items()), self.constant
 
     @property
+    def is_zero(self) -> bool:
+        """Whether the form is 0."""
+        return not self.terms and not self.constant
+
+    @cached_property
+    def token_terms(self) -> Mapping[int, Fraction]:
+        """The coefficients of the components of the token table, by component."""
+        return {k: factor for (node, k), factor in self.terms.items() if node.is_token}
+
+    @cached_property
+    def other_terms(self) -> Mapping[Atom, Fraction]:
+        """The terms without those of the token table."""
+        return {atom: factor for atom, factor in self.terms.items() if not atom[0].is_token}
+
+    def at_token(self, token: int) -> Fraction:
+        """The constant plus the coefficient of one token, for a token table that is one-hot."""
+        return self.constant + self.token_terms.get(token, 0)
+
+    @property
     def value_range(self) -> ValueRange:
         """The range of the value, by interval arithmetic."""
         return affine_range(((factor, node.ranges[k]) for (node, k), factor in self.terms.items()), self.constant)
@@ -87,16 +108,24 @@ class Affine:
         return Affine(terms, factor * self.constant)
 
     @staticmethod
+    def combine(parts: Iterable[tuple[Fraction, Affine]], constant: Fraction = Fraction(0)) -> Affine:
+        """A constant plus a linear combination of forms, in linear time."""
+        terms: dict[Atom, Fraction] = {}
+        for factor, form in parts:
+            if not factor:
+                continue
+            is_one = factor == 1
+            if form.constant:
+                constant += form.constant if is_one else factor * form.constant
+            for atom, own in form.terms.items():
+                product = own if is_one else factor * own
+                terms[atom] = terms[atom] + product if atom in terms else product
+        return Affine({atom: factor for atom, factor in terms.items() if factor}, constant)
+
+    @staticmethod
     def sum(forms: Iterable[Affine]) -> Affine:
         """The sum of many forms, in linear time."""
-        terms: dict[Atom, Fraction] = {}
-        constant = Fraction(0)
-        for form in forms:
-            if form.constant:
-                constant += form.constant
-            for atom, factor in form.terms.items():
-                terms[atom] = terms[atom] + factor if atom in terms else factor
-        return Affine({atom: factor for atom, factor in terms.items() if factor}, constant)
+        return Affine.combine((Fraction(1), form) for form in forms)
 
 
 @dataclass(frozen=True, eq=False)

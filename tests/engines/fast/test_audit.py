@@ -11,7 +11,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.fast import Audit, FastEngine, FastPass, UnsupportedModel, audit
-from softmachine.engines.fast.analysis.flow import RetrievedAtom
+from softmachine.engines.fast.analysis.unrolling import UnrolledHead
 from softmachine.engines.fast.audit import replay
 from softmachine.engines.fast.exact_attention import (
     AtomColumn,
@@ -24,6 +24,8 @@ from softmachine.engines.fast.exact_attention import (
     TokenColumn,
 )
 from softmachine.engines.run import RunSession
+from softmachine.ir.ranges import REALS
+from softmachine.ir.signal import Node
 from softmachine.support.errors import AmbiguousTokenError
 from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import I_SQUARED, RECIPROCAL, I
@@ -99,7 +101,7 @@ def test_an_audit_stays_within_the_limit_of_steps() -> None:
 
 def test_a_change_of_plan_during_a_replay_restarts_it(run: FastPass) -> None:
     """Another plan means other code; the numbers recorded before must come out the same."""
-    atoms = [number for number, atom in enumerate(run.engine.flow.atoms) if isinstance(atom, RetrievedAtom)][:2]
+    atoms = [atom for atom in run.engine.program.atoms if isinstance(atom[0], UnrolledHead)][:2]
     whole = replay(run.engine, run.tokens, 50, atoms, 16)
     before = [part.record.copy() for part in whole if part.record is not None]
     parts = []
@@ -114,6 +116,9 @@ def test_a_change_of_plan_during_a_replay_restarts_it(run: FastPass) -> None:
         ]
 
 
+RECORDED = Node("recorded", (REALS,)), 0
+
+
 class Case:
     """Random columns for keys and values, and a query."""
 
@@ -125,7 +130,7 @@ class Case:
         pairs = [(chance.randint(-large, large), chance.choice(over)) for _ in range(size)]
         self.record = np.array(pairs, dtype=np.int64)
         repeated = [Fraction(chance.randint(-large, large), chance.choice([1, 5])) for _ in range(4)]
-        self.token, self.atom = TokenColumn(repeated), AtomColumn(7)
+        self.token, self.atom = TokenColumn(repeated), AtomColumn(RECORDED)
         names: list[ColumnName] = [
             self.token,
             self.atom,
@@ -142,7 +147,7 @@ class Case:
 
     def blocks(self, size: int) -> list[PositionBlock]:
         starts = range(0, len(self.tokens), size)
-        return [PositionBlock(k, self.tokens[k : k + size], self.record[k : k + size], {7: 0}) for k in starts]
+        return [PositionBlock(k, self.tokens[k : k + size], self.record[k : k + size], {RECORDED: 0}) for k in starts]
 
     def number(self, part: ColumnSum, j: int) -> Fraction:
         """A sum at a position, by definition."""

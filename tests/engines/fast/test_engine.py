@@ -10,8 +10,8 @@ import pytest
 import softmachine as sm
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine, audit
-from softmachine.engines.fast.analysis.flow import lift
 from softmachine.engines.fast.analysis.plans import GroupsPlan, PositionPlan, TablePlan, UniformPlan
+from softmachine.engines.fast.analysis.unrolling import unroll
 from softmachine.engines.fast.codegen.emitter import GeneratedCode
 from softmachine.support.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
@@ -51,8 +51,8 @@ def test_explanations_name_every_head(model: Transformer) -> None:
 
 
 def test_unused_numbers_are_omitted(model: Transformer) -> None:
-    flow = lift(model)
-    assert len(flow.order) < len(flow.atoms) + len(flow.heads)
+    program = unroll(model)
+    assert len(program.order) < len(program.atoms) + len(program.heads)
 
 
 def spoiled(model: Transformer) -> Transformer:

@@ -115,5 +115,5 @@ def test_softmax_over_groups_of_keys_is_proved() -> None:
 
 
 def test_the_refusal_names_the_head(soft: Model) -> None:
-    with pytest.raises(UnsupportedModel, match=r"head 'recover head position', a softmax: it is not cold enough"):
+    with pytest.raises(UnsupportedModel, match=r"head 'recover head position', a softmax: the temperature is too high"):
         FastEngine(with_scale(soft, Fraction(1, 20)).weights)

@@ -1,13 +1,13 @@
 """Audits: random steps of a long run, recomputed with every score, in exact rational arithmetic.
 
 For a step at position p, every head compares every key (no index, no closed form), every unit and every logit is
-recomputed from the weights in rationals, and the token has to be the same. The numbers that keys and values before p
-are made of are taken from the run; these positions are other steps, which may be drawn as well.
+recomputed from the lifted weights in rationals, and the token has to be the same. Keys and values before p are computed
+from the run's numbers at these positions, which are other steps and may be drawn as well.
 
 All steps are recomputed together, head after head: one pass over the run for heads that do not depend on each other.
 Memory is that of the run and of one block of keys.
 
-The values at earlier positions come from a replay: the tokens of the run are read again, and some of its numbers are
+The numbers at earlier positions come from a replay: the tokens of the run are read again, and some of its numbers are
 recorded, position by position. Inspections of long runs use it, too.
 """
 
@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.analysis.flow import LiftedHead, LiftedProgram, PositionAtom, UnitAtom
-from softmachine.engines.fast.analysis.forms import ZERO, AffineForm
+from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledProgram
 from softmachine.engines.fast.bytecode.interpreter import Bytecode
 from softmachine.engines.fast.bytecode.memory import BytecodeHeap
 from softmachine.engines.fast.codegen.emitter import GeneratedCode
@@ -40,6 +39,9 @@ from softmachine.engines.fast.exact_attention import (
 )
 from softmachine.engines.fast.indexes.arrays import RunArrays
 from softmachine.engines.fast.tokens import Tokens
+from softmachine.ir.lifter import activate
+from softmachine.ir.primitives import Named, Position, Unit
+from softmachine.ir.signal import Affine, Atom
 from softmachine.support.resources import Estimate, require_affordable
 from softmachine.support.text import pluralize
 from softmachine.transformer.attention import Mask
@@ -48,10 +50,11 @@ if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass
 
 
+ZERO = Fraction(0)
 Record = NDArray[np.int64]
 
 
-def replay(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[PositionBlock]:
+def replay(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[Atom], size: int) -> Iterator[PositionBlock]:
     """Read tokens again in blocks of ``size`` positions, recording some atoms.
 
     Memory is that of the run's own arrays and of one block. A block is valid until the next one is requested.
@@ -59,18 +62,20 @@ def replay(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int],
     Args:
         engine: The engine.
         tokens: The tokens.
-        count: How many of them to read.
-        atoms: The numbers of units and of retrieved values.
+        count: The number of tokens to read.
+        atoms: Units and retrieved components.
         size: The positions per block.
     """
     records = _record_blocks(engine, tokens, count, atoms, size) if atoms else None
-    places = {number: 2 * k for k, number in enumerate(atoms)}
+    places = {atom: 2 * k for k, atom in enumerate(atoms)}
     for first in range(0, count, size):
         here = tokens.slice_codes(first, min(first + size, count))
         yield PositionBlock(first, here, next(records) if records else None, places)
 
 
-def _record_blocks(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[Record]:
+def _record_blocks(
+    engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[Atom], size: int
+) -> Iterator[Record]:
     """The numerators and denominators of the atoms, block by block."""
     record: Record = np.zeros((min(size, count), 2 * len(atoms)), dtype=np.int64)
     run, code = None, engine.code
@@ -86,7 +91,7 @@ def _record_blocks(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequen
         yield record[: stop - start]
 
 
-def _run_recording_code(engine: FastEngine, run: FastPass, atoms: Sequence[int], record: Record, stop: int) -> None:
+def _run_recording_code(engine: FastEngine, run: FastPass, atoms: Sequence[Atom], record: Record, stop: int) -> None:
     """Read on with code that records."""
     code, advance = engine.recording_code(tuple(atoms))
     if not isinstance(run.memory, RunArrays) or run.memory.code is not code:
@@ -94,15 +99,14 @@ def _run_recording_code(engine: FastEngine, run: FastPass, atoms: Sequence[int],
     run.run_code(advance, stop)
 
 
-def _record_position(engine: FastEngine, run: FastPass, code: Bytecode, atoms: Sequence[int], record: Record) -> None:
+def _record_position(engine: FastEngine, run: FastPass, code: Bytecode, atoms: Sequence[Atom], record: Record) -> None:
     """Read one position of a large model, in which every number has a register."""
-    items = [item for number in atoms if not isinstance(item := engine.flow.atoms[number], PositionAtom)]
-    places, here = [code.program.register_of(item) for item in items], run.positions_read
+    registers, here = [code.program.register_of(atom) for atom in atoms], run.positions_read
     if not (isinstance(run.memory, BytecodeHeap) and run.memory.compute_all):
         run.memory = BytecodeHeap(code, compute_all=True)
     run.run_code(engine.advance, here + 1)
     if run.positions_read == here + 1 and isinstance(run.memory, BytecodeHeap):
-        record[here % len(record)] = [part for place in places for part in run.memory.read_register(place)]
+        record[here % len(record)] = [part for register in registers for part in run.memory.read_register(register)]
 
 
 KEYS_PER_BLOCK = 1 << 16
@@ -172,9 +176,9 @@ def require_affordable_audit(engine: FastEngine, count: int, context: float, rea
     Raises:
         TooExpensiveError: If it takes too much time or memory and was not approved.
     """
-    flow = engine.flow
-    heads = sum(isinstance(item, LiftedHead) for item in flow.order)
-    numbers = count * (len(flow.order) + len(flow.logits))
+    program = engine.program
+    heads = sum(isinstance(item, UnrolledHead) for item in program.order)
+    numbers = count * (len(program.order) + len(program.logits))
     seconds = numbers * PER_NUMBER + count * heads * context / 2 * PER_SCORE + heads * read * PER_POSITION
     require_affordable(
         Estimate(f"recomputing {pluralize(count, 'step')}", seconds, numbers * BYTES), hint="ask for fewer steps"
@@ -215,7 +219,7 @@ def recompute_heads(run: FastPass, steps: Sequence[int]) -> list[list[HeadResult
     """
     auditor = _Auditor(run, steps, every=True)
     auditor.compute_outputs()
-    return [auditor.results_of(head) for head in auditor.flow.heads]
+    return [auditor.results_of(head) for head in auditor.program.heads]
 
 
 @dataclass(frozen=True)
@@ -224,10 +228,10 @@ class _Step:
 
     position: int
     token: int
-    atoms: dict[int, Fraction]
+    atoms: dict[Atom, Fraction]
 
-    def value(self, form: AffineForm) -> Fraction:
-        return form.at_token(self.token) + sum((w * self.atoms[n] for n, w in form.terms.items()), ZERO)
+    def value(self, form: Affine) -> Fraction:
+        return form.at_token(self.token) + sum((w * self.atoms[atom] for atom, w in form.other_terms.items()), ZERO)
 
 
 class _Auditor:
@@ -236,20 +240,20 @@ class _Auditor:
     def __init__(self, run: FastPass, steps: Sequence[int], *, every: bool = False) -> None:
         self.every = every
         self.run = run
-        self.flow = run.engine.flow
+        self.program = run.engine.program
         self.steps = [_Step(position, run.tokens[position], {}) for position in steps]
         self.scores = 0
-        self.queries: dict[LiftedHead, tuple[Sequence[int], Sequence[ExactQuery]]] = {}
+        self.queries: dict[UnrolledHead, tuple[Sequence[int], Sequence[ExactQuery]]] = {}
         """For each head that is needed, the components it retrieves, and its queries at the steps."""
 
     def compute_outputs(self) -> list[str | None]:
         """The model's output at each step; None if logits are equal."""
-        todo: Sequence[int | LiftedHead] = self.flow.order if self.steps else ()
+        todo: Sequence[Atom | UnrolledHead] = self.program.order if self.steps else ()
         while todo:
             todo = self._retrieve(self._compute(todo))
         return [self._argmax_output(step) for step in self.steps]
 
-    def results_of(self, head: LiftedHead) -> list[HeadResult | None]:
+    def results_of(self, head: UnrolledHead) -> list[HeadResult | None]:
         """The results of a head at the steps."""
         if head not in self.queries:
             return [None] * len(self.steps)
@@ -260,36 +264,40 @@ class _Auditor:
         ]
 
     def _argmax_output(self, step: _Step) -> str | None:
-        logits = [step.value(form) for form in self.flow.logits]
+        logits = [step.value(form) for form in self.program.logits]
         best = [k for k, logit in enumerate(logits) if logit == max(logits)]
         return self.run.engine.transformer.outputs[best[0]] if len(best) == 1 else None
 
-    def _compute(self, todo: Sequence[int | LiftedHead]) -> list[int | LiftedHead]:
+    def _compute(self, todo: Sequence[Atom | UnrolledHead]) -> list[Atom | UnrolledHead]:
         """Compute everything that does not depend on a pending head; returns what is left."""
-        left: list[int | LiftedHead] = []
+        left: list[Atom | UnrolledHead] = []
         for item in todo:
-            if isinstance(item, LiftedHead):
+            if isinstance(item, UnrolledHead):
                 left.append(item)
-            elif isinstance(atom := self.flow.atoms[item], PositionAtom):
-                for step in self.steps:
-                    step.atoms[item] = atom.feature.at(step.position)
-            elif isinstance(atom, UnitAtom) and not self._are_computed([atom.form]):
-                left.append(item)
-            elif isinstance(atom, UnitAtom):
-                for step in self.steps:
-                    step.atoms[item] = atom.of(step.value(atom.form))
+                continue
+            match item[0]:
+                case Position(feature=feature):
+                    for step in self.steps:
+                        step.atoms[item] = feature.at(step.position)
+                case (Unit() | Named()) as node if not self._are_computed(node.forms):
+                    left.append(item)
+                case (Unit() | Named()) as node:
+                    for step in self.steps:
+                        value = step.value(node.forms[0])
+                        step.atoms[item] = activate(node.activation, value) if isinstance(node, Unit) else value
         return left
 
-    def _are_computed(self, forms: Sequence[AffineForm]) -> bool:
-        return all(number in self.steps[0].atoms for form in forms for number in form.terms)
+    def _are_computed(self, forms: Sequence[Affine]) -> bool:
+        return all(atom in self.steps[0].atoms for form in forms for atom in form.other_terms)
 
-    def _retrieve(self, todo: Sequence[int | LiftedHead]) -> list[int | LiftedHead]:
+    def _retrieve(self, todo: Sequence[Atom | UnrolledHead]) -> list[Atom | UnrolledHead]:
         """Evaluate all heads whose inputs are computed; returns what is left."""
-        heads = [_HeadColumns(head, self.flow, every=self.every) for head in todo if isinstance(head, LiftedHead)]
+        heads = [_HeadColumns(head, self.program, every=self.every) for head in todo if isinstance(head, UnrolledHead)]
         ready = [head for head in heads if self._are_computed(head.forms)]
-        assert ready or not heads, "a head needs only what comes before it"
+        assert ready or not heads, "a head depends only on earlier layers"
         searches = [HeadSearch([head.make_query(step) for step in self.steps]) for head in ready]
-        atoms = sorted({number for head in ready for number in head.recorded_atoms})
+        recorded = {atom for head in ready for atom in head.recorded_atoms}
+        atoms = sorted(recorded, key=self.program.numbers.__getitem__)
         run, count = self.run, self.steps[-1].position  # keys visible to some step besides its own
         for block in replay(run.engine, run.tokens, count, atoms, KEYS_PER_BLOCK) if ready else ():
             for search in searches:
@@ -317,40 +325,37 @@ def _means_of(question: ExactQuery, count: int) -> list[Fraction]:
 class _HeadColumns:
     """A head, with its forms as sums of columns: those of the components that are read, or of all."""
 
-    def __init__(self, head: LiftedHead, flow: LiftedProgram, *, every: bool) -> None:
-        self.head, self.flow = head, flow
-        read = {component: number for number, component in flow.retrieved(head)}
-        self.components = [k for k, form in enumerate(head.value) if k in read or (every and self._computed(form))]
-        self.numbers = [read.get(component) for component in self.components]
+    def __init__(self, head: UnrolledHead, program: UnrolledProgram, *, every: bool) -> None:
+        self.head, self.program = head, program
+        self.read = program.components_read(head)
+        self.components = [k for k, form in enumerate(head.value) if k in self.read or (every and self._computed(form))]
         self.values = [head.value[component] for component in self.components]
 
-    def _computed(self, form: AffineForm) -> bool:
+    def _computed(self, form: Affine) -> bool:
         """Whether the engine computes all atoms of a form."""
-        atoms = self.flow.atoms
-        return all(number in self.flow.order or isinstance(atoms[number], PositionAtom) for number in form.terms)
+        return all(atom in self.program.computed or isinstance(atom[0], Position) for atom in form.other_terms)
 
     @property
-    def forms(self) -> list[AffineForm]:
+    def forms(self) -> list[Affine]:
         """The forms needed at the current position."""
         return [*self.head.query, *self.head.key, *self.values]
 
     @property
-    def recorded_atoms(self) -> set[int]:
-        """The atoms that keys and values are made of, except position features."""
-        numbers = {number for form in (*self.head.key, *self.values) for number in form.terms}
-        return {number for number in numbers if not isinstance(self.flow.atoms[number], PositionAtom)}
+    def recorded_atoms(self) -> set[Atom]:
+        """The atoms of keys and values, except position features."""
+        forms = (*self.head.key, *self.values)
+        return {atom for form in forms for atom in form.other_terms if not isinstance(atom[0], Position)}
 
     @cached_property
     def sums(self) -> tuple[list[ColumnSum], list[ColumnSum]]:
         """Keys and values."""
         return [self._sum(form) for form in self.head.key], [self._sum(form) for form in self.values]
 
-    def _sum(self, form: AffineForm) -> ColumnSum:
-        weights: dict[ColumnName, Fraction] = {}
-        if form.tokens:
-            weights[TokenColumn([form.tokens.get(token, ZERO) for token in range(self.flow.vocabulary)])] = Fraction(1)
-        for number, weight in form.terms.items():
-            weights[column_of_atom(number, self.flow.atoms[number])] = weight
+    def _sum(self, form: Affine) -> ColumnSum:
+        weights: dict[ColumnName, Fraction] = {column_of_atom(atom): w for atom, w in form.other_terms.items()}
+        if form.token_terms:
+            entries = [form.token_terms.get(token, ZERO) for token in range(self.program.vocabulary_size)]
+            weights[TokenColumn(entries)] = Fraction(1)
         return ColumnSum(weights, form.constant)
 
     def make_query(self, step: _Step) -> ExactQuery:
@@ -369,6 +374,6 @@ class _HeadColumns:
             if self.head.bias is not None:
                 own += self.head.bias.at(step.position, step.position)
             question.update(own, [step.position], 1, lambda: [step.value(form) for form in self.values])
-        for number, mean in zip(self.numbers, _means_of(question, len(self.numbers)), strict=True):
-            if number is not None:
-                step.atoms[number] = mean
+        for component, mean in zip(self.components, _means_of(question, len(self.components)), strict=True):
+            if component in self.read:
+                step.atoms[self.head, component] = mean

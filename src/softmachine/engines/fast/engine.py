@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from softmachine.compiler.rewrites.sign_norm import replace_sign_norm
 from softmachine.engines.fast import status
-from softmachine.engines.fast.analysis.flow import LiftedProgram, lift, require_causal
 from softmachine.engines.fast.analysis.grids import MAX_POSITIONS, UnsupportedModel
 from softmachine.engines.fast.analysis.plans import ScoredKeys
+from softmachine.engines.fast.analysis.unrolling import UnrolledProgram, require_causal, unroll
 from softmachine.engines.fast.bytecode.interpreter import Bytecode, encode_model, is_large
 from softmachine.engines.fast.bytecode.memory import BytecodeHeap
 from softmachine.engines.fast.code_cache import compile_code, define_plain, is_compiled
 from softmachine.engines.fast.codegen.emitter import CodeTooLarge, GeneratedCode, emit
 from softmachine.engines.fast.indexes.arrays import RunArrays
 from softmachine.engines.fast.tokens import Tokens
+from softmachine.ir.signal import Atom
 from softmachine.support.errors import (
     AmbiguousTokenError,
     ConstructionError,
@@ -65,7 +66,7 @@ class FastEngine:
         self.plain = plain
         self.general_heads: frozenset[str] = frozenset()
         self.fractional_heads: frozenset[str] = frozenset()
-        self._recording: dict[tuple[int, ...], tuple[GeneratedCode, Callable[..., None]]] = {}
+        self._recording: dict[tuple[Atom, ...], tuple[GeneratedCode, Callable[..., None]]] = {}
         self.code: GeneratedCode | Bytecode = self._generate(tables)
         self.identities = self.digests
         """Hashes of the model. Unlike :attr:`digests` they do not change when a run switches to a more general plan."""
@@ -75,14 +76,14 @@ class FastEngine:
             require_causal(self.transformer)
             return encode_model(self.transformer)
         try:
-            return emit(self.flow)
+            return emit(self.program)
         except CodeTooLarge:
             return encode_model(self.transformer)
 
     @cached_property
-    def flow(self) -> LiftedProgram:
-        """The data-flow graph: what has to be computed at every position."""
-        return lift(self.transformer)
+    def program(self) -> UnrolledProgram:
+        """The lifted program: the numbers to compute at every position."""
+        return unroll(self.transformer)
 
     @cached_property
     def advance(self) -> Callable[..., None]:
@@ -101,10 +102,10 @@ class FastEngine:
         """Whether the step function is available without compiling."""
         return self.plain or is_compiled(self.code.text)
 
-    def recording_code(self, atoms: tuple[int, ...]) -> tuple[GeneratedCode, Callable[..., None]]:
+    def recording_code(self, atoms: tuple[Atom, ...]) -> tuple[GeneratedCode, Callable[..., None]]:
         """Code that also records some atoms at every position, for models that have generated code."""
         if atoms not in self._recording:
-            code = emit(self.flow, self.general_heads, self.fractional_heads, atoms)
+            code = emit(self.program, self.general_heads, self.fractional_heads, atoms)
             self._recording[atoms] = code, define_plain(code.text) if self.plain else compile_code(code.text)
         return self._recording[atoms]
 
@@ -132,7 +133,7 @@ class FastEngine:
             self.code, GeneratedCode
         ):
             try:
-                self.code = emit(self.flow, general_heads, fractional_heads)
+                self.code = emit(self.program, general_heads, fractional_heads)
             except CodeTooLarge:
                 raise PrecisionError(
                     "an assumption of the plan does not hold, and the code of a more general plan would be too large",

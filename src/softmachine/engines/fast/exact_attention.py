@@ -18,8 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.analysis.flow import Atom, PositionAtom
 from softmachine.engines.fast.analysis.grids import OVERFLOW_LIMIT
+from softmachine.ir.primitives import Position
+from softmachine.ir.signal import Atom
 from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.features import I_SQUARED, RECIPROCAL, Feature, I, Relation
 
@@ -109,7 +110,7 @@ class PositionBlock:
     first: int
     tokens: BigIntegers
     record: NDArray[np.int64] | None = None
-    atoms: Mapping[int, int] = field(default_factory=dict)
+    atoms: Mapping[Atom, int] = field(default_factory=dict)
     _columns: dict[ColumnName, Column] = field(default_factory=dict)
     _keys: dict[tuple[ColumnName, ...], KeyColumns] = field(default_factory=dict)
 
@@ -169,19 +170,19 @@ class FeatureColumn:
 class AtomColumn:
     """An atom recorded during the replay."""
 
-    number: int
+    atom: Atom
 
     def column(self, block: PositionBlock) -> Column:
         """The column in a block."""
         assert block.record is not None
-        at = block.atoms[self.number]
+        at = block.atoms[self.atom]
         n, d = block.record[:, at], block.record[:, at + 1]
         return Column(n, int(d[0]) if bool((d == d[0]).all()) else d)
 
 
-def column_of_atom(number: int, atom: Atom) -> FeatureColumn | AtomColumn:
+def column_of_atom(atom: Atom) -> FeatureColumn | AtomColumn:
     """The column of an atom: only position features are known without a replay."""
-    return FeatureColumn(atom.feature) if isinstance(atom, PositionAtom) else AtomColumn(number)
+    return FeatureColumn(atom[0].feature) if isinstance(atom[0], Position) else AtomColumn(atom)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""From the weights to plans: what every number is made of, what is proved of it, and which index serves each head."""
+"""Analysis of a decoder: the unrolled program, the proved ranges of its numbers, and an index for each head."""

@@ -1,9 +1,9 @@
-"""Grids of numbers: integers over a denominator that is known beforehand, or fractions of two integers.
+"""Grids of numbers: integers over a denominator that is known statically, or fractions of two integers.
 
 Most numbers of a run are integers, or integers over a constant times a power of i+1 (means over all positions). Such a
-number is kept as its numerator alone, so that adding, comparing and testing signs are exact operations on 64-bit
-integers. Where no such denominator can be proved (a mean over however many keys tie) numerator and denominator are
-both kept.
+number is stored as its numerator alone, so that addition, comparison and sign tests are exact operations on 64-bit
+integers. Where no such denominator can be proved (a mean over an unknown number of tied keys), both numerator and
+denominator are stored.
 
 The numerators are bounded for runs up to `MAX_POSITIONS` positions. Where the bound does not fit into 62 bits, the
 generated code checks before it computes.
@@ -16,18 +16,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, lcm
 
-from softmachine.engines.fast.analysis.flow import LiftedProgram
-from softmachine.engines.fast.analysis.forms import AffineForm
+from softmachine.engines.fast.analysis.unrolling import UnrolledProgram
+from softmachine.ir.signal import Affine, Atom
 from softmachine.transformer.features import Feature, Monomial
 
 MAX_POSITIONS = 2**30
-"""Bounds hold for runs of so many positions; longer ones stop."""
+"""Bounds hold for runs up to this number of positions; longer runs stop."""
 OVERFLOW_LIMIT = 2**62
 """Sums of products whose absolute values add up to less than this cannot overflow."""
 
 
 class UnsupportedModel(Exception):  # noqa: N818  (not an error: the dense engine does it)
-    """The fast engine cannot run this, and why."""
+    """The fast engine does not support the model; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Denominator:
 
 @dataclass(frozen=True)
 class NumberRange:
-    """What is known of a number: its grid, None if it is kept as a fraction, and the range of its numerator."""
+    """The grid of a number (None if it is stored as a fraction), and the range of its numerator."""
 
     grid: Denominator | None
     low: int = 0
@@ -48,12 +48,12 @@ class NumberRange:
 
     @property
     def steady(self) -> bool:
-        """Whether it is an integer over a constant, wherever it is."""
+        """Whether it is an integer over a constant at every position."""
         return self.grid is not None and self.grid.power == 0
 
     @property
     def over(self) -> int:
-        """The constant that it is over."""
+        """The constant denominator."""
         assert self.grid is not None
         return self.grid.over
 
@@ -64,7 +64,7 @@ class NumberRange:
 
     @property
     def spread(self) -> Fraction:
-        """How far two such numbers can be apart, wherever they are."""
+        """Upper bound of the difference of the number at two positions."""
         if self.steady:
             return Fraction(self.high - self.low, self.over)
         return Fraction(max(self.high, 0) - min(self.low, 0), self.over)  # over different denominators
@@ -75,7 +75,7 @@ BITS = NumberRange(Denominator(), 0, 1)
 
 
 def feature_range(item: Feature, horizon: int = MAX_POSITIONS) -> NumberRange:
-    """What is known of a position feature, up to a position."""
+    """The range of a position feature, up to a position."""
     if isinstance(item, Monomial) and item.reciprocal_power:
         return NumberRange(Denominator(1, item.reciprocal_power), 1, 1)
     if item.denominator not in ("1", "i+1"):
@@ -85,8 +85,8 @@ def feature_range(item: Feature, horizon: int = MAX_POSITIONS) -> NumberRange:
     return NumberRange(Denominator(1, power), low, high)
 
 
-ONE = -1
-"""The number of the atom that is always 1."""
+Term = tuple[int, int, Atom | None]
+"""A coefficient, an exponent of i+1, and an atom; None stands for 1."""
 
 
 @dataclass(frozen=True)
@@ -94,30 +94,30 @@ class LinearNumerator:
     """A numerator: table[token] · s^power + Σ coefficient · s^p · atom, where s = i+1 and power is that of the grid.
 
     Args:
-        grid: The denominators that it is the numerator for.
+        grid: The denominators.
         table: An integer for each token; empty if all are 0.
-        terms: (coefficient, p, atom); the atom may be `HASH_FACTOR_LOW`.
-        low: No value is below this.
-        high: No value is above this.
-        size: No partial sum exceeds this.
+        terms: The other terms.
+        low: Lower bound of the values.
+        high: Upper bound of the values.
+        size: Upper bound of the absolute values of partial sums.
     """
 
     grid: Denominator
     table: tuple[int, ...]
-    terms: tuple[tuple[int, int, int], ...]
+    terms: tuple[Term, ...]
     low: int
     high: int
     size: int
 
     @property
     def number(self) -> NumberRange:
-        """What is known of the number."""
+        """The range of the number."""
         return NumberRange(self.grid, self.low, self.high)
 
     @property
     def fixed(self) -> int | None:
-        """The numerator, if it is always the same."""
-        if self.table or any(power or number != ONE for _, power, number in self.terms):
+        """The numerator, if it is constant."""
+        if self.table or any(power or atom for _, power, atom in self.terms):
             return None
         return sum(coefficient for coefficient, _, _ in self.terms)
 
@@ -128,7 +128,7 @@ class LinearNumerator:
         return LinearNumerator(
             self.grid,
             tuple(entry // divisor for entry in self.table),
-            tuple((coefficient // divisor, power, number) for coefficient, power, number in self.terms),
+            tuple((coefficient // divisor, power, atom) for coefficient, power, atom in self.terms),
             -(-self.low // divisor),
             self.high // divisor,
             self.size // divisor,
@@ -136,66 +136,67 @@ class LinearNumerator:
 
 
 class NumberRanges:
-    """What is known of every atom of a flow, filled in as the analysis goes on.
+    """The range of every atom of a program, filled in by the planner.
 
     Args:
-        flow: The flow.
-        horizon: Bounds hold for runs of so many positions.
+        program: The program.
+        horizon: The maximal number of positions for which bounds hold.
     """
 
-    def __init__(self, flow: LiftedProgram, horizon: int = MAX_POSITIONS) -> None:
-        self.flow = flow
+    def __init__(self, program: UnrolledProgram, horizon: int = MAX_POSITIONS) -> None:
+        self.program = program
         self.horizon = horizon
-        self.atoms: dict[int, NumberRange] = {}
+        self.atoms: dict[Atom, NumberRange] = {}
 
-    def of(self, form: AffineForm) -> NumberRange:
-        """What is known of a form."""
+    def of(self, form: Affine) -> NumberRange:
+        """The range of a form."""
         found = self.linear([form])
         return found[0].number if found else FRACTION
 
-    def linear(self, forms: Sequence[AffineForm]) -> list[LinearNumerator] | None:
-        """The numerators of some forms over one common denominator; None if there is none that is known."""
-        grids = [self.atoms[number].grid for form in forms for number in form.terms]
+    def linear(self, forms: Sequence[Affine]) -> list[LinearNumerator] | None:
+        """The numerators of some forms over one common denominator; None if none is known."""
+        grids = [self.atoms[atom].grid for form in forms for atom in form.other_terms]
         if any(grid is None for grid in grids):
             return None
         power = max((grid.power for grid in grids if grid), default=0)
         over = lcm(*(part.denominator for form in forms for part in self._parts(form)))
         return [self._numerator(form, Denominator(over, power)) for form in forms]
 
-    def _parts(self, form: AffineForm) -> Iterable[Fraction]:
+    def _parts(self, form: Affine) -> Iterable[Fraction]:
         yield form.constant
-        yield from form.tokens.values()
-        for number, weight in form.terms.items():
-            grid = self.atoms[number].grid
+        yield from form.token_terms.values()
+        for atom, weight in form.other_terms.items():
+            grid = self.atoms[atom].grid
             assert grid is not None
             yield weight / grid.over
 
-    def _numerator(self, form: AffineForm, grid: Denominator) -> LinearNumerator:
+    def _numerator(self, form: Affine, grid: Denominator) -> LinearNumerator:
         table: tuple[int, ...] = ()
         low, high, size = 0, 0, 0
-        if form.tokens:
-            entries = [0] * self.flow.vocabulary
-            for token, value in form.tokens.items():
+        if form.token_terms:
+            entries = [0] * self.program.vocabulary_size
+            for token, value in form.token_terms.items():
                 entries[token] = value.numerator * (grid.over // value.denominator)
             table = tuple(entries)
             low, high = _stretched(min(table), max(table), self.horizon**grid.power)
             size = max(abs(low), abs(high))
         constants = {grid.power: int(form.constant * grid.over)}
-        terms = []
-        for number, weight in sorted(form.terms.items()):
-            known = self.atoms[number]
+        terms: list[Term] = []
+        numbers = self.program.numbers
+        for atom, weight in sorted(form.other_terms.items(), key=lambda term: numbers[term[0]]):
+            known = self.atoms[atom]
             assert known.grid is not None
             coefficient, power = int(weight * grid.over / known.grid.over), grid.power - known.grid.power
             if known.low == known.high:
                 constants[power] = constants.get(power, 0) + coefficient * known.low
                 continue
-            terms.append((coefficient, power, number))
+            terms.append((coefficient, power, atom))
             ends = sorted((coefficient * known.low, coefficient * known.high))
             least, most = _stretched(ends[0], ends[1], self.horizon**power)
             low, high, size = low + least, high + most, size + max(abs(least), abs(most))
         for power, constant in sorted(constants.items()):
             if constant:
-                terms.append((constant, power, ONE))
+                terms.append((constant, power, None))
                 least, most = _stretched(constant, constant, self.horizon**power)
                 low, high, size = low + least, high + most, size + max(abs(least), abs(most))
         coefficients = [coefficient for coefficient, _, _ in terms]

@@ -1,4 +1,4 @@
-"""Planner: derives what is known of each number, in order, and from that an index for each head."""
+"""Planner: derives the range of each number, in order of computation, and from these an index for each head."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.engines.fast.analysis.flow import LiftedHead, LiftedProgram, PositionAtom, RetrievedAtom, UnitAtom
-from softmachine.engines.fast.analysis.forms import AffineForm, combination
 from softmachine.engines.fast.analysis.grids import (
     BITS,
     FRACTION,
@@ -32,71 +30,81 @@ from softmachine.engines.fast.analysis.plans import (
     TablePlan,
     UniformPlan,
 )
+from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledProgram
+from softmachine.ir.primitives import Named, Position, Unit
+from softmachine.ir.signal import Affine, Atom
 from softmachine.support.text import pluralize
 from softmachine.transformer.attention import AttentionKind, Mask
-from softmachine.transformer.features import I_SQUARED, Distance, I, Relation
+from softmachine.transformer.features import I_SQUARED, Distance, Feature, I, Relation
 
-ONE = Fraction(1)
+ZERO, ONE = Fraction(0), Fraction(1)
 MAX_COUNTED_KEYS = 128
-"""More different keys than this are too many to tell how many."""
+"""The maximal number of different keys that are compared one by one; integers found by hash have larger ranges."""
 MAX_KINDS = 4
-"""Keys of more kinds do not get a table for each kind."""
-Pair = tuple[AffineForm, AffineForm]
+"""The maximal number of kinds of keys that have tables of their own."""
+Pair = tuple[Affine, Affine]
 
 
 @dataclass(frozen=True, eq=False)
 class _Split(HeadPlan):
-    """A head, what it retrieves, and its score: Σ query · key + slope · j + curve · j²."""
+    """A head, the components that it retrieves, and its score: Σ query · key + slope · j + curve · j²."""
 
     pairs: tuple[Pair, ...]
-    slope: AffineForm
-    curve: AffineForm
+    slope: Affine
+    curve: Affine
 
     @property
-    def served(self) -> tuple[LiftedHead, tuple[tuple[int, int], ...], tuple[NumberRange, ...]]:
-        """What every plan begins with."""
-        return self.head, self.results, self.values
+    def common(self) -> tuple[UnrolledHead, tuple[int, ...], tuple[NumberRange, ...]]:
+        """The first fields of every plan."""
+        return self.head, self.components, self.values
 
 
 class Planner:
-    """Goes through a flow in order, proving what is known of each number and choosing an index for each head.
+    """Proves the range of each number of a program, in order, and chooses an index for each head.
 
     Args:
-        flow: The flow.
-        general: The names of heads that only the general index may serve.
+        program: The program.
+        general: The names of heads that have to use the general index.
         uneven: The names of heads whose means of integers are not all integers.
-        horizon: What is proved holds for runs of so many positions.
+        horizon: The maximal number of positions for which ranges hold.
     """
 
     def __init__(
-        self, flow: LiftedProgram, general: Iterable[str] = (), uneven: Iterable[str] = (), horizon: int = MAX_POSITIONS
+        self,
+        program: UnrolledProgram,
+        general: Iterable[str] = (),
+        uneven: Iterable[str] = (),
+        horizon: int = MAX_POSITIONS,
     ) -> None:
-        self.flow = flow
+        self.program = program
         self.general, self.uneven = frozenset(general), frozenset(uneven)
-        self.numbers = NumberRanges(flow, horizon)
-        self.plans: dict[LiftedHead, IndexPlan] = {}
-        self._places = {item.feature: n for n, item in enumerate(flow.atoms) if isinstance(item, PositionAtom)}
-        for item in flow.order:
+        self.numbers = NumberRanges(program, horizon)
+        self.plans: dict[UnrolledHead, IndexPlan] = {}
+        self._features: dict[Feature, Atom] = {
+            atom[0].feature: atom for atom in program.atoms if isinstance(atom[0], Position)
+        }
+        for item in program.order:
             self._visit(item)
 
-    def _visit(self, item: int | LiftedHead) -> None:
-        if isinstance(item, LiftedHead):
-            plan = self._plan(self._split(item))
-            self.plans[item] = plan
-            for (number, _), known in zip(plan.results, plan.numbers, strict=True):
-                self.numbers.atoms[number] = known
+    def _visit(self, item: Atom | UnrolledHead) -> None:
+        ranges = self.numbers.atoms
+        if isinstance(item, UnrolledHead):
+            plan = self.plans[item] = self._plan(self._split(item))
+            ranges |= {(item, c): known for c, known in zip(plan.components, plan.numbers, strict=True)}
             return
-        match self.flow.atoms[item]:
-            case PositionAtom(feature=feature):
-                self.numbers.atoms[item] = feature_range(feature, self.numbers.horizon)
-            case UnitAtom(form=form, function=function):
+        match item[0]:
+            case Position(feature=feature):
+                ranges[item] = feature_range(feature, self.numbers.horizon)
+            case Named(forms=(form,)):
+                ranges[item] = self.numbers.of(form)
+            case Unit(forms=(form,), activation=activation):
                 known = self.numbers.of(form)
-                if function == "step":
-                    self.numbers.atoms[item] = BITS
-                elif known.grid is None or function == "identity":
-                    self.numbers.atoms[item] = known
+                if activation == "step":
+                    ranges[item] = BITS
+                elif known.grid is None:
+                    ranges[item] = known
                 else:
-                    self.numbers.atoms[item] = NumberRange(known.grid, max(known.low, 0), max(known.high, 0))
+                    ranges[item] = NumberRange(known.grid, max(known.low, 0), max(known.high, 0))
 
     def _plan(self, split: _Split) -> IndexPlan:
         head = split.head
@@ -111,39 +119,40 @@ class Planner:
             found = ((self._parabola(split) or self._gated(split)) if split.whole else None) or self._matched(split)
         return found or self._groups(split)
 
-    def _split(self, head: LiftedHead) -> _Split:
-        results = tuple(self.flow.retrieved(head))
-        values = tuple(self.numbers.of(head.value[component]) for _, component in results)
-        plain, square = (self._places.get(feature, -2) for feature in (I, I_SQUARED))
+    def _split(self, head: UnrolledHead) -> _Split:
+        components = tuple(self.program.components_read(head))
+        values = tuple(self.numbers.of(head.value[c]) for c in components)
+        plain, square = self._features.get(I), self._features.get(I_SQUARED)
         both = list(zip(head.query, head.key, strict=True))
-        slope = combination((key.terms.get(plain, Fraction(0)), query) for query, key in both)
-        curve = combination((key.terms.get(square, Fraction(0)), query) for query, key in both)
+        slope, curve = (
+            Affine.combine((key.terms.get(atom, ZERO), query) for query, key in both) if atom else Affine({})
+            for atom in (plain, square)
+        )
         if head.bias == Distance():
-            slope = combination([(ONE, slope)], -ONE)
-        pairs: dict[tuple[object, ...], Pair] = {}
+            slope = Affine(slope.terms, slope.constant - 1)
+        pairs: dict[object, Pair] = {}
         for query, key in both:
-            rest = combination([(ONE, key.without([plain, square]))], -key.constant)
-            if rest.is_zero:
+            rest = Affine({atom: factor for atom, factor in key.terms.items() if atom not in (plain, square)})
+            if not rest.terms:
                 continue
-            leading = next(iter([*rest.terms.values(), *rest.tokens.values()]))
-            direction = rest.scaled(1 / leading)
-            before = pairs.get(direction.key, (AffineForm(), direction))[0]
-            pairs[direction.key] = (combination([(ONE, before), (leading, query)]), direction)
+            leading = next(iter([*rest.other_terms.values(), *rest.token_terms.values()]))
+            direction = rest * (1 / leading)
+            before = pairs.get(direction.key, (Affine({}), direction))[0]
+            pairs[direction.key] = (Affine.combine([(ONE, before), (leading, query)]), direction)
         kept = tuple((query, key) for query, key in pairs.values() if not query.is_zero)
-        if kept and not curve.is_zero:
-            kept = (*kept, (curve, AffineForm(terms={square: ONE})))
-            curve = AffineForm()
-        return _Split(head, results, values, kept, slope, curve)
+        if kept and square and not curve.is_zero:
+            kept, curve = (*kept, (curve, Affine({square: ONE}))), Affine({})
+        return _Split(head, components, values, kept, slope, curve)
 
     def _uniform(self, split: _Split) -> UniformPlan:
         if split.single:
-            numbers = tuple(_with_nothing(value) if value.steady else FRACTION for value in split.values)
+            numbers = tuple(_with_zero(value) if value.steady else FRACTION for value in split.values)
             which = "first" if split.head.weighting.kind is AttentionKind.LEFTMOST else "last"
-            return UniformPlan(*split.served, numbers, f"all keys score the same, so the {which} is chosen")
+            return UniformPlan(*split.common, numbers, f"all keys score the same, so the {which} is chosen")
         numbers = tuple(self._mean(split.head, value) for value in split.values)
-        return UniformPlan(*split.served, numbers, "all keys score the same: the mean of what was seen")
+        return UniformPlan(*split.common, numbers, "all keys score the same: the mean of the visible values")
 
-    def _mean(self, head: LiftedHead, value: NumberRange) -> NumberRange:
+    def _mean(self, head: UnrolledHead, value: NumberRange) -> NumberRange:
         if not value.steady or head.mask is not Mask.CAUSAL:
             return FRACTION
         most = self.numbers.horizon
@@ -160,22 +169,22 @@ class Planner:
         what = "the score is a parabola of the position"
         if vertex is not None:
             what += " with an integer vertex, so one key is best"
-        return PositionPlan(*split.served, numbers, what, (split.slope, split.curve), slope, curve, vertex)
+        return PositionPlan(*split.common, numbers, what, (split.slope, split.curve), slope, curve, vertex)
 
     def _record(self, split: _Split) -> RunningBest | None:
-        """The best score so far, if no query changes the score of a key; None if one may."""
+        """The best score so far, if the query is constant and the score an integer over a constant."""
         head = split.head
-        if head.bias is not None or not split.whole or not all(query.is_constant for query in head.query):
+        if head.bias is not None or not split.whole or any(query.terms for query in head.query):
             return None
-        form = combination((query.constant, key) for query, key in zip(head.query, head.key, strict=True))
+        form = Affine.combine((query.constant, key) for query, key in zip(head.query, head.key, strict=True))
         found = self.numbers.linear([form])
         if not found or found[0].grid.power:
             return None
         why = "the query is constant: a key's score never changes"
-        return RunningBest(*split.served, self._chosen(split, split.single), why, self._score(split), found[0])
+        return RunningBest(*split.common, self._chosen(split, split.single), why, self._score(split), found[0])
 
     def _parabola(self, split: _Split) -> TablePlan | None:
-        """A table for -(k-q)² with a smaller part for recency; None if that cannot be proved."""
+        """A table for -(k-q)² with a smaller part for recency; None if this form of the score is not proved."""
         recency = self.numbers.linear([split.slope])
         if len(split.pairs) != 2 or recency is None:
             return None
@@ -185,20 +194,20 @@ class Planner:
                 continue
             why = f"the score is {lookup.curve}·(x - q)² for integers x, and {_of_equal_keys(lookup)}"
             numbers, queries, keys = (
-                tuple(map(_with_nothing, split.values)),
+                tuple(map(_with_zero, split.values)),
                 (first[0], second[0]),
                 (first[1], second[1]),
             )
-            return TablePlan(*split.served, numbers, why, lookup, queries, keys, recency[0])
+            return TablePlan(*split.common, numbers, why, lookup, queries, keys, recency[0])
         return None
 
     def _gated(self, split: _Split) -> GatedTable | None:
-        """A plan with a table for each kind of key; None if that cannot be proved."""
+        """A table for each kind of key; None if this form of the score is not proved."""
         recency = self.numbers.linear([split.slope])
         if split.head.mask is not Mask.CAUSAL or recency is None:
             return None
         for gates, first, second in _gates(split.pairs):
-            kinds, extra = _kinds(gates, self.flow.vocabulary)
+            kinds, extra = _kinds(gates, self.program.vocabulary_size)
             if len(extra) > MAX_KINDS:
                 continue
             lookup, added = self._lookup(split.head, recency[0], first, second, extra)
@@ -208,14 +217,14 @@ class Planner:
                 f"the score is {lookup.curve}·(x - q)² for integers x, and a number for each of {len(extra)} kinds of "
                 f"tokens; {_of_equal_keys(lookup)}"
             )
-            numbers = tuple(map(_with_nothing, split.values))
-            return GatedTable(*split.served, numbers, why, self._score(split), lookup, kinds, added)
+            numbers = tuple(map(_with_zero, split.values))
+            return GatedTable(*split.common, numbers, why, self._score(split), lookup, kinds, added)
         return None
 
     def _lookup(
-        self, head: LiftedHead, recency: LinearNumerator, first: Pair, second: Pair, extra: Iterable[AffineForm] = ()
+        self, head: UnrolledHead, recency: LinearNumerator, first: Pair, second: Pair, extra: Iterable[Affine] = ()
     ) -> tuple[ParabolaLookup | None, tuple[LinearNumerator, ...]]:
-        """Two components as a lookup of an integer, if the position only breaks ties; other forms over its grid."""
+        """Two components as a lookup of an integer, if the position only breaks ties; and other forms on its grid."""
         keys = [self.numbers.linear([key]) for _, key in (first, second)]
         queries = self.numbers.linear([*extra, first[0], second[0]])
         if not (keys[0] and keys[1] and queries):
@@ -237,12 +246,12 @@ class Planner:
         return ParabolaLookup(x, square, vertex, curve, grid, later), tuple(queries[:-2])
 
     def _matched(self, split: _Split) -> MatchingPlan | None:
-        """Groups that are found by integers in their keys; None if there are none, or not all that match count."""
-        pairs, place = list(split.pairs), self._places.get(I)
+        """Groups found by integers in their keys; None if no key has one, or if one of the matching keys is chosen."""
+        pairs, place = list(split.pairs), self._features.get(I)
         if split.single or split.head.bias is not None:
             return None
         if not split.slope.is_zero and place is not None:  # the position is one of the integers
-            pairs.append((split.slope, AffineForm(terms={place: ONE})))
+            pairs.append((split.slope, Affine({place: ONE})))
         elif not split.slope.is_zero:
             return None
         if not all(self.numbers.of(key).steady for _, key in pairs):
@@ -254,16 +263,16 @@ class Planner:
         gates = [pair for k, pair in enumerate(pairs) if k not in used]
         ordered = [*gates, *(pair for _, both in integers for pair in both)]
         score = KeyScore(
-            tuple(query for query, _ in ordered), tuple(key for _, key in ordered), AffineForm(), fractional=False
+            tuple(query for query, _ in ordered), tuple(key for _, key in ordered), Affine({}), fractional=False
         )
         why = (
             f"the mean over the keys that match in {pluralize(len(integers), 'integer')}, found by hash, and in "
-            f"{pluralize(len(gates), 'other number')}; checked for every key: what should be a square is one"
+            f"{pluralize(len(gates), 'other number')}; every key is checked to hold an integer and its square"
         )
-        return MatchingPlan(*split.served, self._chosen(split, False), why, score, len(integers))
+        return MatchingPlan(*split.common, self._chosen(split, False), why, score, len(integers))
 
     def _integers(self, pairs: list[Pair]) -> list[tuple[tuple[int, int], tuple[Pair, Pair]]]:
-        """Which components seem to be an integer without bound and its square: their places, and they themselves."""
+        """The components that may be a large integer and its square: their indices, and the components."""
         found: list[tuple[tuple[int, int], tuple[Pair, Pair]]] = []
         for second, (query, square) in enumerate(pairs):
             curve = self.numbers.linear([query])
@@ -272,20 +281,15 @@ class Planner:
             taken = {k for both, _ in found for k in both}
             made = {k: _completed(pair, pairs[second]) for k, pair in enumerate(pairs) if not taken & {k, second}}
             fitting = {k: both for k, both in made.items() if both and self._may_be_square(both[0][1], both[1][1])}
-            # Of several that fit, the one that was made of the same.
-            alike = sorted(fitting, key=lambda k: self._made_of(pairs[k][1]) != self._made_of(square))
+            # Prefer one that is computed from the same sources as the square.
+            alike = sorted(fitting, key=lambda k: _sources(pairs[k][1]) != _sources(square))
             found += [((k, second), fitting[k]) for k in alike[:1]]
         return found
 
-    def _may_be_square(self, integer: AffineForm, square: AffineForm) -> bool:
-        """Whether a form may be the square of another, an integer that is not small."""
+    def _may_be_square(self, integer: Affine, square: Affine) -> bool:
+        """Whether a form may be the square of another, an integer with a large range."""
         y, z = self.numbers.of(integer), self.numbers.of(square)
         return y.grid == z.grid == Denominator() and y.size > MAX_COUNTED_KEYS and z.size >= y.size**2
-
-    def _made_of(self, form: AffineForm) -> set[object]:
-        """What a form is made of: heads, units, the position."""
-        atoms = (self.flow.atoms[number] for number in form.terms)
-        return {atom.head if isinstance(atom, RetrievedAtom) else type(atom) for atom in atoms}
 
     def _groups(self, split: _Split) -> GroupsPlan:
         score = self._score(split)
@@ -295,43 +299,43 @@ class Planner:
         different = self._different(score.keys)
         few = different is not None and different <= MAX_COUNTED_KEYS
         if different is None or not few:
-            why = f"{what} of which nothing more is known: every different key may have to be looked at"
+            why = f"{what} without a proved structure: a query may have to compare all different keys"
         else:
-            why = f"{what}; no more than {pluralize(different, 'different key')}, looked at one by one"
-        return GroupsPlan(*split.served, self._chosen(split, split.single), why, score, few)
+            why = f"{what}; at most {pluralize(different, 'different key')}, compared one by one"
+        return GroupsPlan(*split.common, self._chosen(split, split.single), why, score, few)
 
     def _dense(self, split: _Split, bias: Relation) -> LinearScanPlan:
         if not split.curve.is_zero:
-            square = (split.curve, AffineForm(terms={self._places[I_SQUARED]: ONE}))
+            square = (split.curve, Affine({self._features[I_SQUARED]: ONE}))
             split = replace(split, pairs=(*split.pairs, square))
-        numbers = tuple(_with_nothing(value) if split.single and value.steady else FRACTION for value in split.values)
-        why = f"the bias {bias} is any function of two positions, so every key is compared; the time grows with the run"
-        return LinearScanPlan(*split.served, numbers, why, self._score(split), bias)
+        numbers = tuple(_with_zero(value) if split.single and value.steady else FRACTION for value in split.values)
+        why = f"the bias {bias} is an arbitrary function of two positions, so every key is compared; the time grows with the run"
+        return LinearScanPlan(*split.common, numbers, why, self._score(split), bias)
 
     def _score(self, split: _Split) -> KeyScore:
         queries, keys = tuple(query for query, _ in split.pairs), tuple(key for _, key in split.pairs)
         return KeyScore(queries, keys, split.slope, not all(self.numbers.of(key).steady for key in keys))
 
-    def _different(self, keys: tuple[AffineForm, ...]) -> int | None:
-        """No more than so many different keys there are; None if that is not known."""
-        count = self.flow.vocabulary if any(key.tokens for key in keys) else 1
-        for number in {number for key in keys for number in key.terms}:
-            known = self.numbers.atoms[number]
+    def _different(self, keys: tuple[Affine, ...]) -> int | None:
+        """An upper bound of the number of different keys; None if none is known."""
+        count = self.program.vocabulary_size if any(key.token_terms for key in keys) else 1
+        for atom in {atom for key in keys for atom in key.other_terms}:
+            known = self.numbers.atoms[atom]
             if known.grid is None or known.grid.power:
                 return None
             count *= known.high - known.low + 1
         return count
 
     def _chosen(self, split: _Split, single: bool) -> tuple[NumberRange, ...]:
-        """What is known of values, of one key or as means of several.
+        """The ranges of retrieved values, of one key or as means of several.
 
-        Of integers, means are taken to be integers, too, until one is not: then the head is among the uneven ones.
+        Means of integers are assumed to be integers, unless the head is one of the uneven ones.
         """
         whole = split.whole and split.head.name not in self.uneven
-        return tuple(_with_nothing(value) if value.steady and (single or whole) else FRACTION for value in split.values)
+        return tuple(_with_zero(value) if value.steady and (single or whole) else FRACTION for value in split.values)
 
 
-def _breaks_ties(head: LiftedHead, recency: LinearNumerator, scores: Denominator) -> bool | None:
+def _breaks_ties(head: UnrolledHead, recency: LinearNumerator, scores: Denominator) -> bool | None:
     """Whether the later of two equal keys is better (or the earlier); None unless the position only breaks ties."""
     if recency.low > 0 or recency.high < 0:
         # slope · j < 1 / (over · s^power), the least difference of two scores of different keys.
@@ -344,15 +348,20 @@ def _breaks_ties(head: LiftedHead, recency: LinearNumerator, scores: Denominator
 
 
 def _completed(first: Pair, second: Pair) -> tuple[Pair, Pair] | None:
-    """The components of a score q·y + c·(y² + b·y) as those of (q + b·c)·y + c·y²; None if the token decides y."""
+    """The components of a score q·y + c·(y² + b·y) as those of (q + b·c)·y + c·y²; None if y is a token table."""
     (query, y), (curve, square) = first, second
-    if not y.terms:
+    if not y.other_terms:
         return None
-    leading = next(iter(y.terms))
-    factor = square.terms.get(leading, Fraction(0)) / y.terms[leading]
+    leading = next(iter(y.other_terms))
+    factor = square.terms.get(leading, ZERO) / y.terms[leading]
     if not factor:
         return first, second
-    return (combination([(ONE, query), (factor, curve)]), y), (curve, combination([(ONE, square), (-factor, y)]))
+    return (Affine.combine([(ONE, query), (factor, curve)]), y), (curve, Affine.combine([(ONE, square), (-factor, y)]))
+
+
+def _sources(form: Affine) -> set[object]:
+    """The heads, and the types of the other nodes, that a form reads."""
+    return {node if isinstance(node, UnrolledHead) else type(node) for node, _ in form.other_terms}
 
 
 def _of_equal_keys(lookup: ParabolaLookup) -> str:
@@ -361,24 +370,24 @@ def _of_equal_keys(lookup: ParabolaLookup) -> str:
 
 
 def _gates(pairs: tuple[Pair, ...]) -> Iterator[tuple[list[Pair], Pair, Pair]]:
-    """The components that the token decides, and the two others, in both orders."""
-    gates = [pair for pair in pairs if pair[1].of_token]
-    rest = [pair for pair in pairs if not pair[1].of_token]
+    """The components that are token tables, and the two others, in both orders."""
+    gates = [pair for pair in pairs if not pair[1].other_terms]
+    rest = [pair for pair in pairs if pair[1].other_terms]
     if gates and len(rest) == 2:
         yield gates, rest[0], rest[1]
         yield gates, rest[1], rest[0]
 
 
-def _kinds(gates: list[Pair], vocabulary: int) -> tuple[tuple[int, ...], list[AffineForm]]:
-    """The kind of each token, and what each kind adds to the score."""
+def _kinds(gates: list[Pair], vocabulary: int) -> tuple[tuple[int, ...], list[Affine]]:
+    """The kind of each token, and the part of the score that each kind adds."""
     found: dict[tuple[Fraction, ...], int] = {}
     kinds = tuple(
         found.setdefault(tuple(key.at_token(token) for _, key in gates), len(found)) for token in range(vocabulary)
     )
     queries = [query for query, _ in gates]
-    return kinds, [combination(zip(entry, queries, strict=True)) for entry in found]
+    return kinds, [Affine.combine(zip(entry, queries, strict=True)) for entry in found]
 
 
-def _with_nothing(value: NumberRange) -> NumberRange:
-    """A value, or the 0 that a query gets that sees nothing."""
+def _with_zero(value: NumberRange) -> NumberRange:
+    """The range of a value, or of 0, the result of a query without visible keys."""
     return NumberRange(value.grid, min(value.low, 0), max(value.high, 0))

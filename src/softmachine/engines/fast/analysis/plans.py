@@ -1,47 +1,47 @@
-"""Which index serves a head: chosen from facts that are proved on the weights, and explained.
+"""Index plans: the data structure that evaluates a head, chosen from facts proved on the weights, with an explanation.
 
 The score of a head is split into the part of the key's position and the rest: query · key = rest + slope · j +
-curve · j². Then, from the cheapest:
+curve · j². The cases, cheapest first:
 
-- nothing differs between keys: running sums;
-- only the position counts: the best position of a parabola, in closed form;
+- all keys have the same score: running sums;
+- the score depends only on the position: the best position of a parabola, in closed form;
 - the query is constant: the best score so far;
-- the rest is a parabola in one integer, and the position only breaks ties: a table indexed by that integer (that the
-  second component is the square of the first is checked for every key);
+- the rest is a parabola in one integer, and the position only breaks ties: a table indexed by that integer (for every
+  key it is checked that the second component is the square of the first);
 - the same, plus a number for each of a few kinds of tokens: a table for each kind;
-- parabolas in some integers, plus other numbers, and all that match best count: equal keys in groups, found by hash;
-- a part of the score is any function of the two positions: every key is looked at;
-- anything else: equal keys in groups.
+- parabolas in some integers, plus other numbers, and the mean over the best keys: equal keys in groups, found by hash;
+- part of the score is an arbitrary function of the two positions: every key is compared;
+- otherwise: equal keys in groups.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.engines.fast.analysis.flow import LiftedHead
-from softmachine.engines.fast.analysis.forms import AffineForm
 from softmachine.engines.fast.analysis.grids import Denominator, LinearNumerator, NumberRange
+from softmachine.engines.fast.analysis.unrolling import UnrolledHead
+from softmachine.ir.signal import Affine
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Relation
 
 
 @dataclass(frozen=True, eq=False)
 class HeadPlan:
-    """A head and what it retrieves.
+    """A head and the components that it retrieves.
 
     Args:
         head: The head.
-        results: The atoms it gives, and the components of its value that they are.
-        values: What is known of these components, at a key.
+        components: The components of its value that are read.
+        values: The ranges of these components, at a key.
     """
 
-    head: LiftedHead
-    results: tuple[tuple[int, int], ...]
+    head: UnrolledHead
+    components: tuple[int, ...]
     values: tuple[NumberRange, ...]
 
     @property
     def single(self) -> bool:
-        """Whether of keys that tie one is chosen."""
+        """Whether one of the tied keys is chosen."""
         return self.head.weighting.is_unique_hard
 
     @property
@@ -52,11 +52,11 @@ class HeadPlan:
 
 @dataclass(frozen=True, eq=False)
 class IndexPlan(HeadPlan):
-    """How a head is served.
+    """The index of a head.
 
     Args:
-        numbers: What is known of the components of its value as retrieved.
-        why: For people.
+        numbers: The ranges of the retrieved components.
+        why: An explanation of the choice.
     """
 
     numbers: tuple[NumberRange, ...]
@@ -64,31 +64,31 @@ class IndexPlan(HeadPlan):
 
     kind = "plan"
     takes_means = False
-    """Whether the values of several keys may be added up."""
+    """Whether the values of several keys may be averaged."""
 
     @property
     def may_scan(self) -> bool:
-        """Whether many keys may have to be looked at, one by one."""
+        """Whether a query may have to compare many keys, one by one."""
         return False
 
     @property
     def sees_itself(self) -> bool:
-        """Whether a position sees itself."""
+        """Whether a position attends to itself."""
         return self.head.mask is Mask.CAUSAL
 
     @property
     def width(self) -> int:
-        """The integers that a value is kept as: numerators, or these and denominators."""
-        return len(self.results) * (1 if self.whole else 2)
+        """The number of integers stored per value: numerators, or numerators and denominators."""
+        return len(self.components) * (1 if self.whole else 2)
 
     def shares_values_with(self, other: IndexPlan) -> bool:
-        """Whether some of what it retrieves is what another plan retrieves, too."""
-        mine, theirs = ({plan.head.value[c].key for _, c in plan.results} for plan in (self, other))
+        """Whether another plan retrieves some of the same numbers."""
+        mine, theirs = ({plan.head.value[c].key for c in plan.components} for plan in (self, other))
         return bool(mine & theirs)
 
     @property
     def assumes_integer_means(self) -> bool:
-        """Whether means of tied values are taken to be integers, as the values are; that is checked at every step."""
+        """Whether means of tied integers are assumed to be integers, which is checked at every step."""
         return self.takes_means and not self.single and any(number.grid is not None for number in self.numbers)
 
 
@@ -104,13 +104,13 @@ class PositionPlan(IndexPlan):
     """The score is slope · j + curve · j²: a closed form.
 
     Args:
-        slope: The coefficient of j, and
-        curve: of j², over one denominator; None if they are fractions.
-        vertex: If the best j is known to be this integer, cut to what is visible.
         forms: Slope and curve as forms.
+        slope: The coefficient of j over the denominator of ``curve``; None if they are fractions.
+        curve: The coefficient of j².
+        vertex: The best j, clamped to the visible positions, if it is proved to be an integer.
     """
 
-    forms: tuple[AffineForm, AffineForm]
+    forms: tuple[Affine, Affine]
     slope: LinearNumerator | None
     curve: LinearNumerator | None
     vertex: LinearNumerator | None
@@ -120,21 +120,21 @@ class PositionPlan(IndexPlan):
 
     @property
     def assumes_integer_means(self) -> bool:
-        """Whether means of tied values are taken to be integers; if the best is known to be one, there are none."""
+        """Whether means of tied integers are assumed to be integers; with an integer vertex there are no ties."""
         return self.vertex is None and super().assumes_integer_means
 
 
 @dataclass(frozen=True)
 class ParabolaLookup:
-    """A score that is curve · (x - vertex)² for integers x, but for what is the same for all keys.
+    """A score that is curve · (x - vertex)² for integers x, plus a number that is the same for all keys.
 
     Args:
-        x: The key's integer, and
-        square: its square, both over constants.
+        x: The key's integer, over a constant.
+        square: Its square, over a constant.
         vertex: The integer that is looked up.
-        curve: The coefficient of the square, below 0, over
-        grid: the denominators of scores.
-        later: Of equal keys, whether the last is chosen (or else the first).
+        curve: The negative coefficient of the square, over ``grid``.
+        grid: The denominators of scores.
+        later: Whether the last of equal keys is chosen, rather than the first.
     """
 
     x: LinearNumerator
@@ -151,14 +151,14 @@ class TablePlan(IndexPlan):
 
     Args:
         lookup: The parabola.
-        queries: What x and its square are multiplied with, and
-        keys: x and its square, as forms.
+        queries: The factors of x and its square.
+        keys: The forms of x and its square.
         slope: The coefficient of the position.
     """
 
     lookup: ParabolaLookup
-    queries: tuple[AffineForm, AffineForm]
-    keys: tuple[AffineForm, AffineForm]
+    queries: tuple[Affine, Affine]
+    keys: tuple[Affine, Affine]
     slope: LinearNumerator
 
     kind = "table indexed by an integer"
@@ -169,29 +169,29 @@ class KeyScore:
     """A score: Σ query · key + slope · j.
 
     Args:
-        queries: The components of the query, and
-        keys: of the key, without the position's part.
+        queries: The components of the query.
+        keys: The components of the key, without its position.
         slope: The coefficient of the key's position.
         fractional: Whether keys are fractions.
     """
 
-    queries: tuple[AffineForm, ...]
-    keys: tuple[AffineForm, ...]
-    slope: AffineForm
+    queries: tuple[Affine, ...]
+    keys: tuple[Affine, ...]
+    slope: Affine
     fractional: bool
 
     @property
     def key_width(self) -> int:
-        """The integers that a key is kept as."""
+        """The number of integers stored per key."""
         return len(self.keys) * (2 if self.fractional else 1)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredKeys(IndexPlan):
-    """The scores of keys differ, and are compared.
+    """The scores of keys are compared.
 
     Args:
-        score: What they are.
+        score: The score of a key.
     """
 
     score: KeyScore
@@ -201,7 +201,7 @@ class ScoredKeys(IndexPlan):
 
 @dataclass(frozen=True, eq=False)
 class RunningBest(ScoredKeys):
-    """The query is constant: every key has one score for good, so that the best so far is all there is to keep.
+    """The query is constant: the score of a key never changes, so that only the best one so far is stored.
 
     Args:
         lasting: The score of a key, over a constant.
@@ -216,13 +216,13 @@ class RunningBest(ScoredKeys):
 class GatedTable(ScoredKeys):
     """The score is a parabola in an integer x, plus a number for each kind of token, plus a smaller part for recency.
 
-    "The latest token of this kind that wrote to this cell": the kind is a component of the key that the token decides,
-    and for every kind there is a table indexed by the cell. The best of each table are compared.
+    "The latest token of this kind that wrote to this cell": the kind is a component of the key that depends only on the
+    token, and every kind has a table indexed by the cell. The best results of all tables are compared.
 
     Args:
         lookup: The parabola.
-        kinds: For each token, of which kind its key is.
-        extra: For each kind, what it adds to the score, over the same denominators as the curve.
+        kinds: For each token, the kind of its key.
+        extra: For each kind, its part of the score, over the same denominators as the curve.
     """
 
     lookup: ParabolaLookup
@@ -238,7 +238,7 @@ class GroupsPlan(ScoredKeys):
     """Equal keys in groups.
 
     Args:
-        few: Whether no more than a few keys are different.
+        few: Whether there are only a few different keys.
     """
 
     few: bool
@@ -247,19 +247,19 @@ class GroupsPlan(ScoredKeys):
 
     @property
     def may_scan(self) -> bool:
-        """Whether many keys may have to be looked at."""
+        """Whether a query may have to compare many keys."""
         return not self.few
 
 
 @dataclass(frozen=True, eq=False)
 class MatchingPlan(ScoredKeys):
-    """The score is a sum of parabolas in integers and of other numbers, and the mean over the best keys is wanted.
+    """The score is a sum of parabolas in integers and of other numbers, and the result is the mean over the best keys.
 
-    "The mean over all keys of the same count and the same letter, and the sink": the components of the key are the
-    others (the gates), and then each integer and its square.
+    "The mean over all keys of the same count and the same letter, and the sink": the components of the key are first
+    the other numbers (the gates), and then each integer and its square.
 
     Args:
-        integers: How many integers there are.
+        integers: The number of integers.
     """
 
     integers: int
@@ -268,13 +268,13 @@ class MatchingPlan(ScoredKeys):
 
     @property
     def gates(self) -> int:
-        """How many other components there are."""
+        """The number of other components."""
         return len(self.score.keys) - 2 * self.integers
 
 
 @dataclass(frozen=True, eq=False)
 class LinearScanPlan(ScoredKeys):
-    """Every visible key is looked at, because the score has a part that is any function of the two positions.
+    """Every visible key is compared, because part of the score is an arbitrary function of the two positions.
 
     Args:
         bias: The function of the two positions.

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from softmachine.engines.fast.analysis.flow import RetrievedAtom, UnitAtom
 from softmachine.engines.fast.analysis.grids import OVERFLOW_LIMIT, UnsupportedModel
+from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledUnit
 from softmachine.engines.fast.bytecode import rows as row
+from softmachine.ir.signal import Atom
 from softmachine.transformer.attention import AttentionKind, Mask
 from softmachine.transformer.features import (
     I_SQUARED,
@@ -137,11 +138,14 @@ class RegisterProgram:
     units: tuple[tuple[int, ...], ...]
     logits: tuple[int, ...]
 
-    def register_of(self, item: UnitAtom | RetrievedAtom) -> int:
-        """The register of an atom."""
-        if isinstance(item, UnitAtom):
-            return self.units[item.layer][item.number]
-        return self.heads[item.head].results[item.component]
+    def register_of(self, atom: Atom) -> int:
+        """The register of a unit or a retrieved component of the unrolled program."""
+        match atom:
+            case UnrolledUnit(layer=layer, number=number), _:
+                return self.units[layer][number]
+            case UnrolledHead(number=number), component:
+                return self.heads[number].results[component]
+        raise KeyError(atom)
 
 
 def translate(transformer: Transformer) -> RegisterProgram:

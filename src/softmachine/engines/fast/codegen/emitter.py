@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.analysis.flow import LiftedHead, LiftedProgram, PositionAtom, UnitAtom
-from softmachine.engines.fast.analysis.forms import AffineForm
 from softmachine.engines.fast.analysis.grids import MAX_POSITIONS, UnsupportedModel
 from softmachine.engines.fast.analysis.planner import Planner
 from softmachine.engines.fast.analysis.plans import (
@@ -24,6 +22,7 @@ from softmachine.engines.fast.analysis.plans import (
     UniformPlan,
 )
 from softmachine.engines.fast.analysis.softness import NoProof, SoftmaxErrorProof, bound_softmax_error
+from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledProgram
 from softmachine.engines.fast.codegen.head import HeadWriter
 from softmachine.engines.fast.codegen.head_groups import emit_groups_head, emit_linear_scan_head, emit_matching_head
 from softmachine.engines.fast.codegen.head_integer import emit_gated_table_head, emit_table_head
@@ -32,6 +31,8 @@ from softmachine.engines.fast.codegen.head_running import emit_running_best_head
 from softmachine.engines.fast.codegen.logits import LogitCode, logit_code
 from softmachine.engines.fast.codegen.module import assemble_module, emit_argmax, emit_recording, text_for_digest
 from softmachine.engines.fast.indexes.arrays import RunArrays, Storage
+from softmachine.ir.primitives import Named, Position, Unit
+from softmachine.ir.signal import Affine, Atom
 from softmachine.support.text import pluralize
 
 MAX_LINES, MAX_CHARACTERS = 5_000, 80_000
@@ -53,10 +54,10 @@ class GeneratedCode:
         storages: The growable arrays of the heads.
         logit_code: The last units and logits, if they are data.
         plans: The plan of every head.
-        flow: The data-flow graph.
+        program: The unrolled program.
         proof: The proof that softmax decides as hard attention does, if there is softmax.
-        token_classes: For each token the first one that adds the same wherever a head reads the token of another
-            position; None if none does.
+        token_classes: For each token the first one with equal entries in all tables that heads read at other
+            positions; None if there are no such tables.
     """
 
     text: str
@@ -65,7 +66,7 @@ class GeneratedCode:
     storages: tuple[Storage, ...]
     logit_code: LogitCode | None
     plans: tuple[IndexPlan, ...]
-    flow: LiftedProgram
+    program: UnrolledProgram
     proof: SoftmaxErrorProof | None
     token_classes: NDArray[np.int32] | None = None
 
@@ -79,7 +80,7 @@ class GeneratedCode:
 
     def summary(self) -> list[str]:
         """Statements about the model as a whole."""
-        numbers = pluralize(len(self.flow.order) - len(self.plans), "number")
+        numbers = pluralize(len(self.program.order) - len(self.plans), "number")
         tables = pluralize(self.tables.shape[1], "table")
         lines = [f"{pluralize(len(self.plans), 'head')}, {numbers} per position; {tables} indexed by token"]
         if self.logit_code:
@@ -113,15 +114,15 @@ class GeneratedCode:
 
 
 def emit(
-    flow: LiftedProgram,
+    program: UnrolledProgram,
     general_heads: Iterable[str] = (),
     fractional_heads: Iterable[str] = (),
-    record: Sequence[int] = (),
+    record: Sequence[Atom] = (),
 ) -> GeneratedCode:
-    """Generate the code of a data-flow graph.
+    """Generate the code of a program.
 
     Args:
-        flow: The graph.
+        program: The program.
         general_heads: The names of heads that have to use the general index.
         fractional_heads: The names of heads whose means are kept as fractions.
         record: Atoms whose numerator and denominator are recorded at every position, for audits.
@@ -131,30 +132,30 @@ def emit(
             attention does.
         CodeTooLarge: If the code would take too long to compile.
     """
-    planner, proof = _make_plans(flow, frozenset(general_heads), frozenset(fractional_heads))
+    planner, proof = _make_plans(program, frozenset(general_heads), frozenset(fractional_heads))
     writer = HeadWriter(planner.numbers)
-    tail = logit_code(flow, planner.numbers)
-    for item in flow.order:
-        if isinstance(item, LiftedHead):
+    tail = logit_code(program, planner.numbers)
+    for item in program.order:
+        if isinstance(item, UnrolledHead):
             _emit_head(writer, planner.plans[item])
             writer.head_count += 1
         elif tail is None or item not in tail.units:
             _emit_unit(writer, item)
     writer.stop_on_overflow()
     body, writer.lines = writer.lines, []
-    emit_argmax(writer, flow, tail)
+    emit_argmax(writer, program, tail)
     writer.stop_on_overflow()
     writer.declare_features()
-    plans = tuple(planner.plans[item] for item in flow.order if isinstance(item, LiftedHead))
+    plans = tuple(planner.plans[item] for item in program.order if isinstance(item, UnrolledHead))
     text = assemble_module(writer, body, writer.lines, tail, emit_recording(writer, record), plans)
     if not record and (text.count("\n") > MAX_LINES or len(text) > MAX_CHARACTERS):
         raise CodeTooLarge
-    tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
-    kinds = _token_classes(writer.forms_elsewhere, flow.vocabulary)
-    return GeneratedCode(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof, kinds)
+    tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), program.vocabulary_size).T.copy()
+    kinds = _token_classes(writer.forms_elsewhere, program.vocabulary_size)
+    return GeneratedCode(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, program, proof, kinds)
 
 
-def _token_classes(forms: Sequence[AffineForm], vocabulary: int) -> NDArray[np.int32] | None:
+def _token_classes(forms: Sequence[Affine], vocabulary: int) -> NDArray[np.int32] | None:
     """For each token the first one for which the forms have the same token part."""
     if not forms:
         return None
@@ -164,11 +165,11 @@ def _token_classes(forms: Sequence[AffineForm], vocabulary: int) -> NDArray[np.i
 
 
 def _make_plans(
-    flow: LiftedProgram, general: frozenset[str], uneven: frozenset[str]
+    program: UnrolledProgram, general: frozenset[str], uneven: frozenset[str]
 ) -> tuple[Planner, SoftmaxErrorProof | None]:
     """The plans; for softmax, with the proof for the greatest length that has one."""
     horizon = MAX_POSITIONS
-    planner = Planner(flow, general, uneven)
+    planner = Planner(program, general, uneven)
     soft = [
         plan.head
         for plan in planner.plans.values()
@@ -179,7 +180,7 @@ def _make_plans(
     reason = ""
     while horizon > 1:
         try:
-            proof = bound_softmax_error(flow, planner.numbers, planner.plans)
+            proof = bound_softmax_error(program, planner.numbers, planner.plans)
         except NoProof as why:
             reason = str(why)
         else:
@@ -187,7 +188,7 @@ def _make_plans(
                 return planner, proof
             reason = f"errors of {proof.logit_error:.1g} might change the argmax of the logits"
         horizon //= 2
-        planner = Planner(flow, general, uneven, horizon)
+        planner = Planner(program, general, uneven, horizon)
     raise UnsupportedModel(f"softmax is not proved to decide like hard attention at any length: {reason}")
 
 
@@ -215,24 +216,25 @@ def _emit_head(writer: HeadWriter, plan: IndexPlan) -> None:
             emit_linear_scan_head(writer, plan, name)
 
 
-def _emit_unit(writer: HeadWriter, number: int) -> None:
-    """Emit the code of a hidden unit; simple position features are expanded where they are used."""
-    item = writer.numbers.flow.atoms[number]
-    if isinstance(item, PositionAtom) and writer.numbers.atoms[number].grid is None:
-        values = writer.feature_table(item.feature)
-        writer.write(f"a{number}, a{number}d = {values}[2 * i], {values}[2 * i + 1]")
-    if not isinstance(item, UnitAtom):
+def _emit_unit(writer: HeadWriter, atom: Atom) -> None:
+    """Emit the code of a hidden unit or a shared sum; simple position features are expanded where they are used."""
+    name, (node, _) = writer.name(atom), atom
+    if isinstance(node, Position) and writer.numbers.atoms[atom].grid is None:
+        values = writer.feature_table(node.feature)
+        writer.write(f"{name}, {name}d = {values}[2 * i], {values}[2 * i + 1]")
+    if not isinstance(node, Unit | Named):
         return
-    linear = writer.numbers.linear([item.form])
+    activation = node.activation if isinstance(node, Unit) else None
+    linear = writer.numbers.linear(node.forms)
     if linear is None:
-        n, d = writer.fraction(item.form)
-        if item.step:
-            writer.write(f"a{number} = 1 if {n} >= 0 else 0")
-        elif item.function == "identity":
-            writer.write(f"a{number}, a{number}d = {n}, {d}")
+        n, d = writer.fraction(node.forms[0])
+        if activation == "step":
+            writer.write(f"{name} = 1 if {n} >= 0 else 0")
+        elif activation is None:
+            writer.write(f"{name}, {name}d = {n}, {d}")
         else:
-            writer.write(f"a{number}, a{number}d = max({n}, 0), {d} if {n} > 0 else 1")
+            writer.write(f"{name}, {name}d = max({n}, 0), {d} if {n} > 0 else 1")
         return
-    writer.write(f"a{number} = {writer.numerator(linear[0])}")
-    if item.function != "identity":
-        writer.write(f"a{number} = (1 if a{number} >= 0 else 0)" if item.step else f"a{number} = max(a{number}, 0)")
+    writer.write(f"{name} = {writer.numerator(linear[0])}")
+    if activation is not None:
+        writer.write(f"{name} = (1 if {name} >= 0 else 0)" if activation == "step" else f"{name} = max({name}, 0)")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
-from softmachine.engines.fast.analysis.flow import PositionAtom
-from softmachine.engines.fast.analysis.forms import AffineForm
-from softmachine.engines.fast.analysis.grids import ONE, OVERFLOW_LIMIT, LinearNumerator, NumberRanges, UnsupportedModel
+from softmachine.engines.fast.analysis.grids import OVERFLOW_LIMIT, LinearNumerator, NumberRanges, UnsupportedModel
+from softmachine.ir.primitives import Position
+from softmachine.ir.signal import Affine, Atom
 from softmachine.transformer.features import Feature
 
 
@@ -74,14 +73,17 @@ class Writer:
         self.write(f"    status = {status}")
         self.write("    break")
 
-    def atom(self, number: int, place: PositionNames) -> str:
+    def name(self, atom: Atom) -> str:
+        """The variable of an atom at the current position."""
+        return f"a{self.numbers.program.numbers[atom]}"
+
+    def atom(self, atom: Atom, place: PositionNames) -> str:
         """The numerator of an atom; at other positions only position features have one."""
-        item = self.numbers.flow.atoms[number]
-        if isinstance(item, PositionAtom):
-            formula = item.feature.numerator_expression(place.index)
-            return formula or f"{self.feature_table(item.feature)}[{place.index}]"
+        if isinstance(atom[0], Position):
+            feature = atom[0].feature
+            return feature.numerator_expression(place.index) or f"{self.feature_table(feature)}[{place.index}]"
         assert place == CURRENT
-        return f"a{number}"
+        return self.name(atom)
 
     def feature_table(self, item: Feature) -> str:
         """The array with the values of a position feature."""
@@ -100,10 +102,10 @@ class Writer:
             self.flag_overflow_if(f"{sizes} >= LIMIT")
         return " + ".join(" * ".join(product) for product in products) or "0"
 
-    def _product(self, coefficient: int, power: int, number: int, place: PositionNames) -> list[str]:
+    def _product(self, coefficient: int, power: int, atom: Atom | None, place: PositionNames) -> list[str]:
         factors = _power(place.next, power)
-        if number != ONE:
-            factors.insert(0, self.atom(number, place))
+        if atom:
+            factors.insert(0, self.atom(atom, place))
         return [str(coefficient), *factors] if coefficient != 1 or not factors else factors
 
     def denominator(self, linear: LinearNumerator, place: PositionNames = CURRENT) -> str:
@@ -113,20 +115,20 @@ class Writer:
             self.flag_overflow_if(f"{' * '.join(sizes)} >= LIMIT")
         return " * ".join([str(linear.grid.over), *_power(place.next, linear.grid.power)])
 
-    def fraction(self, form: AffineForm, place: PositionNames = CURRENT) -> tuple[str, str]:
+    def fraction(self, form: Affine, place: PositionNames = CURRENT) -> tuple[str, str]:
         """The variables of a numerator and a denominator, in lowest terms."""
         n, d = self.new_name("n"), self.new_name("d")
-        known = {number: self.numbers.atoms[number].grid is not None for number in form.terms}
-        rest = [number for number, is_known in known.items() if not is_known]
-        linear = self.numbers.linear([form.without(rest)])
+        rest = {atom: weight for atom, weight in form.other_terms.items() if self.numbers.atoms[atom].grid is None}
+        known = {atom: weight for atom, weight in form.terms.items() if atom not in rest}
+        linear = self.numbers.linear([Affine(known, form.constant)])
         assert linear is not None
         self.write(f"{n}, {d} = lowest({self.numerator(linear[0], place)}, {self.denominator(linear[0], place)})")
-        for number in rest:
+        for atom, weight in rest.items():
             assert place == CURRENT
-            weight = Fraction(form.terms[number])
+            name = self.name(atom)
             if max(abs(weight.numerator), weight.denominator) >= OVERFLOW_LIMIT:
                 raise UnsupportedModel("its weights are not fractions of 62-bit integers")
-            self.write(f"p, q, bad = times({weight.numerator}, {weight.denominator}, a{number}, a{number}d)")
+            self.write(f"p, q, bad = times({weight.numerator}, {weight.denominator}, {name}, {name}d)")
             self.flag_overflow_if("bad")
             self.write(f"{n}, {d}, bad = added({n}, {d}, p, q)")
             self.flag_overflow_if("bad")

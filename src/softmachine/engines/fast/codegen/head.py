@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from softmachine.engines.fast.analysis.forms import AffineForm
 from softmachine.engines.fast.analysis.grids import NumberRange
 from softmachine.engines.fast.analysis.plans import IndexPlan
 from softmachine.engines.fast.codegen.expressions import CURRENT, PositionNames, Writer
 from softmachine.engines.fast.indexes.arrays import FeatureTable, Storage
+from softmachine.ir.signal import Affine, Atom
 
 AnyStorage = TypeVar("AnyStorage", bound=Storage)
 
@@ -33,7 +33,7 @@ class HeadWriter(Writer):
     commits: list[tuple[str, str]] = field(default_factory=list)
     storages: list[Storage] = field(default_factory=list)
     prologue: list[str] = field(default_factory=list)
-    forms_elsewhere: list[AffineForm] = field(default_factory=list)
+    forms_elsewhere: list[Affine] = field(default_factory=list)
     head_count: int = 0
 
     def declare_scalar(self, name: str, becomes: str) -> str:
@@ -76,7 +76,7 @@ class HeadWriter(Writer):
             ]
         self.prologue = checks + self.prologue
 
-    def emit_value(self, form: AffineForm, whole: bool, place: PositionNames = CURRENT) -> list[str]:
+    def emit_value(self, form: Affine, whole: bool, place: PositionNames = CURRENT) -> list[str]:
         """The integers a value is stored as: its numerator, or numerator and denominator."""
         if not whole:
             return list(self.fraction(form, place))
@@ -88,43 +88,46 @@ class HeadWriter(Writer):
 
     def emit_values(self, plan: IndexPlan, place: PositionNames = CURRENT) -> list[str]:
         """The integers a head's value is stored as."""
-        return [x for _, c in plan.results for x in self.emit_value(plan.head.value[c], plan.whole, place)]
+        return [x for c in plan.components for x in self.emit_value(plan.head.value[c], plan.whole, place)]
 
-    def name_numerator(self, number: int, expression: str) -> None:
+    def name_numerator(self, atom: Atom, expression: str) -> None:
         """Name an atom stored as its numerator."""
-        self.write(f"a{number} = {expression}")
+        self.write(f"{self.name(atom)} = {expression}")
 
-    def name_fraction(self, number: int, n: str, d: str) -> None:
+    def name_fraction(self, atom: Atom, n: str, d: str) -> None:
         """Name an atom stored as a fraction."""
-        self.write(f"a{number}, a{number}d = lowest({n}, {d})")
+        self.write(f"{self.name(atom)}, {self.name(atom)}d = lowest({n}, {d})")
 
     def name_results(self, plan: IndexPlan, found: Sequence[str], count: str = "1") -> None:
         """Name the atoms of a head: the sum ``found`` of ``count`` values, in their stored form."""
-        for index, ((number, _), value, known) in enumerate(zip(plan.results, plan.values, plan.numbers, strict=True)):
+        for index, (c, value, known) in enumerate(zip(plan.components, plan.values, plan.numbers, strict=True)):
+            atom = plan.head, c
+            name = self.name(atom)
             if known.grid is not None and not plan.whole:
                 self.stop_on_overflow()
                 # Stored in lowest terms, because other components are fractions; the denominator divides the grid's.
-                self.name_numerator(number, f"{found[2 * index]} * ({value.over} // {found[2 * index + 1]})")
+                self.name_numerator(atom, f"{found[2 * index]} * ({value.over} // {found[2 * index + 1]})")
             elif known.grid is not None and plan.assumes_integer_means:
-                self.name_numerator(number, f"{found[index]} // {count}")
+                self.name_numerator(atom, f"{found[index]} // {count}")
                 # After the first failure the results of later heads are meaningless, so only the first counts.
-                self.write(f"if uneven < 0 and a{number} * {count} != {found[index]}:")
+                self.write(f"if uneven < 0 and {name} * {count} != {found[index]}:")
                 self.write(f"    uneven = {self.head_count}")
             elif known.grid is not None:
-                self.name_numerator(number, found[index])
+                self.name_numerator(atom, found[index])
             elif plan.whole:
-                self.name_fraction(number, found[index], f"{value.over} * {count}")
+                self.name_fraction(atom, found[index], f"{value.over} * {count}")
             else:
                 n, d = found[2 * index : 2 * index + 2]
-                self.write(f"a{number}, a{number}d, bad = times(1, {count}, {n}, {d})")
+                self.write(f"{name}, {name}d, bad = times(1, {count}, {n}, {d})")
                 self.flag_overflow_if("bad")
 
-    def name_single(self, number: int, value: NumberRange, found: Sequence[str]) -> None:
+    def name_single(self, atom: Atom, value: NumberRange, found: Sequence[str]) -> None:
         """Name a single value in its stored form; a denominator of 0 means that no key was visible."""
         if value.steady:
-            self.name_numerator(number, found[0])
+            self.name_numerator(atom, found[0])
         else:
-            self.write(f"a{number}, a{number}d = {found[0]}, {found[1]} if {found[1]} else 1")
+            name = self.name(atom)
+            self.write(f"{name}, {name}d = {found[0]}, {found[1]} if {found[1]} else 1")
 
 
 def zero_unless_visible(plan: IndexPlan, found: Sequence[str], visible: str) -> list[str]:

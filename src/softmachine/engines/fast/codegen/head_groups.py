@@ -125,7 +125,7 @@ def _emit_query(writer: HeadWriter, plan: ScoredKeys, name: str) -> tuple[str, L
     time = writer.new_name("t")
     # Keys are stored without their denominators, so each component of the query is divided by its key's.
     overs = [1 if plan.score.fractional else writer.numbers.of(key).over for key in plan.score.keys]
-    forms = [query.scaled(Fraction(1) / over) for query, over in zip(plan.score.queries, overs, strict=True)]
+    forms = [query * Fraction(1, over) for query, over in zip(plan.score.queries, overs, strict=True)]
     linear = writer.numbers.linear([*forms, plan.score.slope])
     if linear is not None:
         for k, part in enumerate(linear[:-1]):

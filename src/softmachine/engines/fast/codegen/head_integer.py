@@ -63,7 +63,7 @@ def _emit_key_and_value(writer: HeadWriter, plan: TablePlan | GatedTable, x: str
 def _value_types(writer: HeadWriter, plan: TablePlan | GatedTable) -> tuple[str, ...]:
     """The smallest types that provably hold the numbers of a value; empty for the integer that is the key itself."""
     found = []
-    for _, component in plan.results:
+    for component in plan.components:
         linear = writer.numbers.linear([plan.head.value[component]]) if plan.whole else None
         if linear is None:
             found += ["int64", "int64"]

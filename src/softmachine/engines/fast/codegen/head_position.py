@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.engines.fast.analysis.flow import PositionAtom
 from softmachine.engines.fast.analysis.plans import IndexPlan, PositionPlan
 from softmachine.engines.fast.codegen.expressions import PositionNames
 from softmachine.engines.fast.codegen.head import HeadWriter, zero_unless_visible
 from softmachine.engines.fast.indexes.arrays import ValueArray
+from softmachine.ir.primitives import Position
 from softmachine.transformer.attention import AttentionKind
 
 
@@ -45,9 +45,9 @@ def _emit_scaled_fractions(writer: HeadWriter, plan: PositionPlan) -> None:
 
 def _value_array(writer: HeadWriter, plan: PositionPlan, name: str) -> ValueArray | None:
     """The array of values; None if they follow from the token and the position."""
-    atoms, known = writer.numbers.flow.atoms, writer.numbers.atoms
-    numbers = {n for _, component in plan.results for n in plan.head.value[component].terms}
-    if all(isinstance(atoms[n], PositionAtom) and known[n].grid for n in numbers):
+    ranges = writer.numbers.atoms
+    atoms = {atom for component in plan.components for atom in plan.head.value[component].other_terms}
+    if all(isinstance(atom[0], Position) and ranges[atom].grid for atom in atoms):
         return None
     storage, number = writer.declare_storage(ValueArray(name, plan.width, plan.head.name))
     writer.stop_if(f"{name}_rows.size < s * {storage.width}", f"FULL + {number}")
@@ -70,7 +70,7 @@ class _Fetch:
             return [f"{self.kept.name}_rows[{j} * {self.kept.width} + {k}]" for k in range(self.kept.width)]
         place = PositionNames(self.writer.new_name("j"), self.writer.new_name("s"), self.writer.new_name("b"))
         self.writer.write(f"{place.index}, {place.next} = {j}, {j} + 1")
-        forms = [form for _, component in self.plan.results if (form := self.plan.head.value[component]).tokens]
+        forms = [form for c in self.plan.components if (form := self.plan.head.value[c]).token_terms]
         if forms:
             self.writer.forms_elsewhere += forms
             self.writer.write(f"{place.base} = token_at(tokens, base, pages, older, {j}) * WIDTH")

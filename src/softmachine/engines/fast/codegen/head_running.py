@@ -9,32 +9,33 @@ from __future__ import annotations
 from softmachine.engines.fast.analysis.grids import OVERFLOW_LIMIT, NumberRange
 from softmachine.engines.fast.analysis.plans import RunningBest, UniformPlan
 from softmachine.engines.fast.codegen.head import HeadWriter
+from softmachine.ir.signal import Atom
 from softmachine.transformer.attention import AttentionKind
 
 
 def emit_uniform_head(writer: HeadWriter, plan: UniformPlan, name: str) -> None:
     """Emit a head whose keys all score the same; ``name`` is the prefix of its variables."""
     choice = plan.head.weighting.kind
-    for index, ((number, component), value) in enumerate(zip(plan.results, plan.values, strict=True)):
-        stem = f"{name}_{index}"
+    for index, (component, value) in enumerate(zip(plan.components, plan.values, strict=True)):
+        stem, atom = f"{name}_{index}", (plan.head, component)
         parts = writer.emit_value(plan.head.value[component], value.steady)
         if choice is AttentionKind.LEFTMOST:
             kept = [writer.declare_scalar(f"{stem}_{k}", f"{x} if i == 0 else {stem}_{k}") for k, x in enumerate(parts)]
             first = [f"({x} if i == 0 else {k})" for x, k in zip(parts, kept, strict=True)]
-            writer.name_single(number, value, first if plan.sees_itself else kept)
+            writer.name_single(atom, value, first if plan.sees_itself else kept)
         elif choice is AttentionKind.RIGHTMOST:
             kept = (
                 [writer.declare_scalar(f"{stem}_{k}", x) for k, x in enumerate(parts)] if not plan.sees_itself else []
             )
-            writer.name_single(number, value, parts if plan.sees_itself else kept)
+            writer.name_single(atom, value, parts if plan.sees_itself else kept)
         elif value.steady:
-            _emit_integer_mean(writer, plan, number, value, parts[0], stem)
+            _emit_integer_mean(writer, plan, atom, value, parts[0], stem)
         else:
-            _emit_fraction_mean(writer, plan, number, (parts[0], parts[1]), stem)
+            _emit_fraction_mean(writer, plan, atom, (parts[0], parts[1]), stem)
 
 
 def _emit_integer_mean(
-    writer: HeadWriter, plan: UniformPlan, number: int, value: NumberRange, part: str, stem: str
+    writer: HeadWriter, plan: UniformPlan, atom: Atom, value: NumberRange, part: str, stem: str
 ) -> None:
     new = writer.new_name("m")
     writer.declare_scalar(stem, new)
@@ -42,12 +43,12 @@ def _emit_integer_mean(
         writer.flag_overflow_if(f"abs(float({stem})) + abs(float({part})) >= LIMIT")
     writer.write(f"{new} = {stem} + {part}")
     if plan.sees_itself:
-        writer.name_numerator(number, new)
+        writer.name_numerator(atom, new)
     else:
-        writer.name_fraction(number, stem, f"({value.over} * i if i else 1)")
+        writer.name_fraction(atom, stem, f"({value.over} * i if i else 1)")
 
 
-def _emit_fraction_mean(writer: HeadWriter, plan: UniformPlan, number: int, part: tuple[str, str], stem: str) -> None:
+def _emit_fraction_mean(writer: HeadWriter, plan: UniformPlan, atom: Atom, part: tuple[str, str], stem: str) -> None:
     n, d = writer.new_name("m"), writer.new_name("m")
     writer.declare_scalar(f"{stem}_n", n)
     writer.declare_scalar(f"{stem}_d", d)
@@ -56,7 +57,8 @@ def _emit_fraction_mean(writer: HeadWriter, plan: UniformPlan, number: int, part
     count, total = "s", (n, d)
     if not plan.sees_itself:
         count, total = "(i if i else 1)", (f"{stem}_n", f"({stem}_d if {stem}_d else 1)")
-    writer.write(f"a{number}, a{number}d, bad = times(1, {count}, {total[0]}, {total[1]})")
+    name = writer.name(atom)
+    writer.write(f"{name}, {name}d, bad = times(1, {count}, {total[0]}, {total[1]})")
     writer.flag_overflow_if("bad")
 
 

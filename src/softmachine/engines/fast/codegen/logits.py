@@ -14,9 +14,11 @@ from math import gcd
 
 import numpy as np
 
-from softmachine.engines.fast.analysis.flow import LiftedHead, LiftedProgram, UnitAtom
-from softmachine.engines.fast.analysis.grids import ONE, OVERFLOW_LIMIT, LinearNumerator, NumberRanges
+from softmachine.engines.fast.analysis.grids import OVERFLOW_LIMIT, LinearNumerator, NumberRanges
+from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledProgram
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
+from softmachine.ir.primitives import Named, Unit
+from softmachine.ir.signal import Atom, Node
 
 UNKNOWN = -1
 MAX_TABLE = 1 << 20
@@ -120,10 +122,10 @@ def choose_memo(vocabulary: int, count: int) -> TableMemo | HashMemo:
     return TableMemo(vocabulary, count, reach) if reach >= MIN_REACH else HashMemo(count)
 
 
-Direction = tuple[tuple[int, int], ...]
+Direction = tuple[tuple[Atom, int], ...]
+"""An integer combination of atoms."""
 TIED = -2
 RELU, STEP, IDENTITY = range(3)
-FUNCTION = {"relu": RELU, "step": STEP, "identity": IDENTITY}
 
 
 @dataclass(frozen=True)
@@ -138,63 +140,59 @@ class LogitCode:
         memo: The memoisation of the output.
     """
 
-    units: frozenset[int]
+    units: frozenset[Atom]
     directions: tuple[Direction, ...]
     independent: tuple[int, ...]
     data: tuple[Integers, ...]
     memo: TableMemo | HashMemo
 
 
-def logit_code(flow: LiftedProgram, numbers: NumberRanges) -> LogitCode | None:
-    """The last units and logits of a graph as data; None if they are not integers without overflow."""
-    units = _last_units(flow)
-    found = [numbers.linear([unit.form]) for unit in units.values()]
-    logits = numbers.linear(list(flow.logits))
+def logit_code(program: UnrolledProgram, numbers: NumberRanges) -> LogitCode | None:
+    """The last units and logits of a program as data; None if they are not integers without overflow."""
+    units = _last_units(program)
+    found = [numbers.linear(node.forms) for node in units.values()]
+    logits = numbers.linear(list(program.logits))
     if logits is None or any(part is None for part in found):
         return None
     first = [part[0] for part in found if part]
     if any(part.grid.power or part.size >= OVERFLOW_LIMIT for part in (*first, *logits)):
         return None
     directions: dict[Direction, int] = {}
-    columns = {number: column for column, number in enumerate(units)}
+    columns = {atom: column for column, atom in enumerate(units)}
     unit_rows = [_row(part, directions, columns) for part in first]
     logit_rows = [_row(part, directions, columns) for part in logits]
-    functions = [FUNCTION[unit.function] for unit in units.values()]
+    functions = [
+        IDENTITY if isinstance(node, Named) else STEP if node.activation == "step" else RELU for node in units.values()
+    ]
+    vocabulary = program.vocabulary_size
     data = (
-        _tables(first, flow.vocabulary),
+        _tables(first, vocabulary),
         *_sparse(unit_rows),
         np.array(functions, dtype=np.int64),
-        _tables(logits, flow.vocabulary),
+        _tables(logits, vocabulary),
         *_sparse(logit_rows),
     )
     independent = _independent(list(directions))
-    return LogitCode(
-        frozenset(units), tuple(directions), independent, data, choose_memo(flow.vocabulary, len(independent))
-    )
+    memo = choose_memo(vocabulary, len(independent))
+    return LogitCode(frozenset(units), tuple(directions), independent, data, memo)
 
 
-def _last_units(flow: LiftedProgram) -> dict[int, UnitAtom]:
+def _last_units(program: UnrolledProgram) -> dict[Atom, Unit | Named]:
     """The units that only the logits read, and the sums shared by logits."""
-    sums = {n: item for n, item in enumerate(flow.atoms) if isinstance(item, UnitAtom) and item.function == "identity"}
-    read = {
-        n for k, item in enumerate(flow.atoms) if isinstance(item, UnitAtom) and k not in sums for n in item.form.terms
-    }
-    for item in flow.order:
-        if isinstance(item, LiftedHead):
-            read |= {n for form in (*item.query, *item.key, *item.value) for n in form.terms}
-    units = {n: unit for n in flow.order if isinstance(n, int) and isinstance(unit := flow.atoms[n], UnitAtom)}
-    return {n: unit for n, unit in units.items() if n not in read}
+    readers: list[Node] = [node for node, _ in program.atoms if isinstance(node, Unit)]
+    readers += [item for item in program.order if isinstance(item, UnrolledHead)]
+    read = {atom for node in readers for form in node.inputs() for atom in form.terms}
+    units = {item: item[0] for item in program.order if not isinstance(item, UnrolledHead) and item not in read}
+    return {atom: node for atom, node in units.items() if isinstance(node, Unit | Named)}
 
 
-def _row(part: LinearNumerator, directions: dict[Direction, int], units: Mapping[int, int]) -> list[tuple[int, int]]:
+def _row(part: LinearNumerator, directions: dict[Direction, int], units: Mapping[Atom, int]) -> list[tuple[int, int]]:
     """A numerator as (column, coefficient): first the units, one column each, then the directions."""
-    rest = tuple(
-        (number, coefficient) for coefficient, _, number in part.terms if number != ONE and number not in units
-    )
-    row = [(units[number], coefficient) for coefficient, _, number in part.terms if number in units]
+    rest = tuple((atom, coefficient) for coefficient, _, atom in part.terms if atom and atom not in units)
+    row = [(units[atom], coefficient) for coefficient, _, atom in part.terms if atom and atom in units]
     if rest:
         common = gcd(*(coefficient for _, coefficient in rest)) * (1 if rest[0][1] > 0 else -1)
-        direction = tuple((number, coefficient // common) for number, coefficient in rest)
+        direction = tuple((atom, coefficient // common) for atom, coefficient in rest)
         row.append((len(units) + directions.setdefault(direction, len(directions)), common))
     return row
 
@@ -204,7 +202,7 @@ def _tables(parts: Sequence[LinearNumerator], vocabulary: int) -> Integers:
     found = np.zeros((vocabulary, len(parts)), dtype=np.int64)
     for column, part in enumerate(parts):
         found[:, column] = part.table or 0
-        found[:, column] += sum(coefficient for coefficient, _, number in part.terms if number == ONE)
+        found[:, column] += sum(coefficient for coefficient, _, atom in part.terms if atom is None)
     return found
 
 
@@ -218,20 +216,21 @@ def _sparse(rows: Sequence[Sequence[tuple[int, int]]]) -> tuple[Integers, ...]:
 
 def _independent(directions: Sequence[Direction]) -> tuple[int, ...]:
     """The directions that are not linear combinations of earlier ones."""
+    columns: dict[Atom, int] = {}
     basis: dict[int, dict[int, Fraction]] = {}
     found = []
     for index, direction in enumerate(directions):
-        row = {number: Fraction(coefficient) for number, coefficient in direction}
+        row = {columns.setdefault(atom, len(columns)): Fraction(coefficient) for atom, coefficient in direction}
         while row:
             lead = min(row)
             if lead not in basis:
-                basis[lead] = {number: value / row[lead] for number, value in row.items()}
+                basis[lead] = {column: value / row[lead] for column, value in row.items()}
                 found.append(index)
                 break
             factor = row[lead]
-            for number, value in basis[lead].items():
-                row[number] = row.get(number, Fraction(0)) - factor * value
-            row = {number: value for number, value in row.items() if value}
+            for column, value in basis[lead].items():
+                row[column] = row.get(column, Fraction(0)) - factor * value
+            row = {column: value for column, value in row.items() if value}
     return tuple(found)
 
 

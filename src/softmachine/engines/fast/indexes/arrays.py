@@ -419,7 +419,7 @@ class RunArrays:
         self.predictions = branch_hint.empty_table()
         self.directions = np.zeros(max(len(tail.directions), 1) if tail else 1, dtype=np.int64)
         self.hidden = np.zeros(max(len(tail.units), 1) if tail else 1, dtype=np.int64)
-        self.logits = np.zeros(len(code.flow.logits), dtype=np.int64)
+        self.logits = np.zeros(len(code.program.logits), dtype=np.int64)
         self.parts: dict[str, Integers] = {}
         for storage in code.storages:
             self.parts |= zip(storage.arrays, storage.allocate(), strict=True)
