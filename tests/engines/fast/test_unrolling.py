@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -14,8 +15,8 @@ from softmachine.ir import Signal, evaluate
 from softmachine.ir.primitives import Loop, Named, Unit
 from softmachine.ir.ranges import REALS
 from softmachine.ir.signal import topological_order
-from softmachine.support.errors import AmbiguousTokenError, PrecisionError, UsageError
-from softmachine.transformer.weights import Transformer
+from softmachine.support.errors import AmbiguousTokenError, ConstructionError, PrecisionError, UsageError
+from softmachine.transformer.weights import AffineMap, FeedForward, Matrix, Transformer
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 
 
@@ -89,3 +90,18 @@ def test_a_model_that_looks_ahead_is_refused() -> None:
     weights = next(model for seed in range(20) if not (model := RandomTransformer(seed).transformer()).is_causal)
     with pytest.raises(UsageError, match="looks ahead"):
         unroll(weights)
+
+
+def test_a_layer_norm_is_refused() -> None:
+    weights = next(model for seed in range(60) if (model := random_decoder(seed)).layers)
+    block = weights.blocks[0]
+    forward = FeedForward(
+        AffineMap(Matrix.of([{0: Fraction(1)}], weights.width), (Fraction(0),)),
+        ("norm",),
+        AffineMap(Matrix.of([{}] * weights.width, 1), (Fraction(0),) * weights.width),
+        ("sign",),
+        ((0,),),
+    )
+    layers = tuple(replace(layer, feed_forward=forward) for layer in block.layers)
+    with pytest.raises(ConstructionError, match="'sign' is a layer norm"):
+        unroll(replace(weights, blocks=(replace(block, layers=layers), *weights.blocks[1:])))

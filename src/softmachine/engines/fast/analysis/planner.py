@@ -309,7 +309,8 @@ class Planner:
             square = (split.curve, Affine({self._features[I_SQUARED]: ONE}))
             split = replace(split, pairs=(*split.pairs, square))
         numbers = tuple(_with_zero(value) if split.single and value.steady else FRACTION for value in split.values)
-        why = f"the bias {bias} is an arbitrary function of two positions, so every key is compared; the time grows with the run"
+        what = f"the bias {bias} is an arbitrary function of two positions"
+        why = f"{what}, so every key is compared; the time grows with the run"
         return LinearScanPlan(*split.common, numbers, why, self._score(split), bias)
 
     def _score(self, split: _Split) -> KeyScore:

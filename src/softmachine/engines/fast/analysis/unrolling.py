@@ -1,9 +1,9 @@
 """Unrolling: a decoder's weights, lifted to a program without loops, and the order in which its atoms are computed.
 
-On the way through the layers, units that depend only on the token become token tables, and a head retrieves a constant
-as that constant. At the end, long sums that many logits read become nodes of their own, and atoms that no logit needs
-are dropped. Atoms are numbered in the order in which the weights compute them, with those that are dropped: the names
-of variables in generated code, and so the digests in checkpoints, depend on these numbers.
+Units that depend only on the token become token tables, and a constant retrieved by a head becomes that constant. Long
+sums that many logits read become nodes of their own, and atoms that no logit depends on are not computed. Atoms are
+numbered in the order of the weights, including those that are not computed: the variables of generated code are named
+after these numbers, and checkpoints store a digest of the code.
 """
 
 from __future__ import annotations
@@ -119,8 +119,10 @@ def unroll(transformer: Transformer) -> UnrolledProgram:
     Raises:
         UsageError: If the transformer is not causal or needs the length.
         TooExpensiveError: If its loops have too many iterations, and the cost was not approved.
+        ConstructionError: If it has a layer norm.
     """
     require_causal(transformer)
+    transformer.require_no_layer_norm("an unrolled program has none: replace norms of a single number by steps")
     unrolling = _Unrolling(transformer)
     for block in transformer.blocks:
         unrolling.block(block)
