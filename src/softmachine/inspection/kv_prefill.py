@@ -13,7 +13,7 @@ from flint import fmpq
 
 from softmachine.engines.dense.engine import Pass
 from softmachine.engines.fast.analysis.grids import UnsupportedModel
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead
 from softmachine.engines.fast.audit import replay
 from softmachine.engines.fast.engine import FastEngine
 from softmachine.engines.fast.exact_attention import PositionBlock, column_of_atom

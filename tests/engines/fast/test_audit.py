@@ -11,7 +11,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.fast import Audit, FastEngine, FastPass, UnsupportedModel, audit
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead
 from softmachine.engines.fast.audit import replay
 from softmachine.engines.fast.exact_attention import (
     AtomColumn,

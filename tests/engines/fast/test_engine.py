@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine, audit
 from softmachine.engines.fast.analysis.plans import GroupsPlan, PositionPlan, TablePlan, UniformPlan
-from softmachine.engines.fast.analysis.unrolling import unroll
+from softmachine.engines.fast.analysis.unrolled_program import unroll
 from softmachine.engines.fast.codegen.emitter import GeneratedCode
 from softmachine.support.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer

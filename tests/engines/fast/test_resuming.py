@@ -214,7 +214,7 @@ def test_a_run_without_memory_stops_and_is_saved(tmp_path: Path, monkeypatch: py
     model = sm.compile(TO_THE_RIGHT)
     with monkeypatch.context() as patch:
         patch.setattr("softmachine.support.resources.MIN_CHECKED_BYTES", 0)
-        patch.setattr("softmachine.engines.fast.analysis.unrolling.require_affordable", lambda *_: None)
+        patch.setattr("softmachine.engines.fast.analysis.unrolled_program.require_affordable", lambda *_: None)
         patch.setattr("softmachine.support.resources.free_memory", lambda: free)
         running = RunSession(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=3000)
         with pytest.raises(
@@ -231,7 +231,7 @@ def test_a_checkpoint_is_not_read_without_memory(
 ) -> None:
     made(literal, tmp_path / "run", max_steps=40)
     monkeypatch.setattr("softmachine.support.resources.MIN_CHECKED_BYTES", 0)
-    monkeypatch.setattr("softmachine.engines.fast.analysis.unrolling.require_affordable", lambda *_: None)
+    monkeypatch.setattr("softmachine.engines.fast.analysis.unrolled_program.require_affordable", lambda *_: None)
     monkeypatch.setattr("softmachine.support.resources.free_memory", lambda: 500)
     with pytest.raises(
         TooExpensiveError, match=r"run cannot be read: its arrays would take .*, but only 500 B is free"

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledProgram
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead, UnrolledProgram
 from softmachine.engines.fast.bytecode.interpreter import Bytecode
 from softmachine.engines.fast.bytecode.memory import BytecodeHeap
 from softmachine.engines.fast.codegen.emitter import GeneratedCode

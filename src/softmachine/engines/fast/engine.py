@@ -15,7 +15,7 @@ from softmachine.compiler.rewrites.sign_norm import replace_sign_norm
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.grids import MAX_POSITIONS, UnsupportedModel
 from softmachine.engines.fast.analysis.plans import ScoredKeys
-from softmachine.engines.fast.analysis.unrolling import UnrolledProgram, require_causal, unroll
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledProgram, require_causal, unroll
 from softmachine.engines.fast.bytecode.interpreter import Bytecode, encode_model, is_large
 from softmachine.engines.fast.bytecode.memory import BytecodeHeap
 from softmachine.engines.fast.code_cache import compile_code, define_plain, is_compiled

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, lcm
 
-from softmachine.engines.fast.analysis.unrolling import UnrolledProgram
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledProgram
 from softmachine.ir.signal import Affine, Atom
 from softmachine.transformer.features import Feature, Monomial
 

@@ -30,7 +30,7 @@ from softmachine.engines.fast.analysis.plans import (
     TablePlan,
     UniformPlan,
 )
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledProgram
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead, UnrolledProgram
 from softmachine.ir.primitives import Named, Position, Unit
 from softmachine.ir.signal import Affine, Atom
 from softmachine.support.text import pluralize

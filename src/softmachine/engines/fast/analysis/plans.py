@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softmachine.engines.fast.analysis.grids import Denominator, LinearNumerator, NumberRange
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead
 from softmachine.ir.signal import Affine
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Relation

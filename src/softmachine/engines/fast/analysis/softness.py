@@ -22,7 +22,7 @@ from softmachine.engines.fast.analysis.plans import (
     TablePlan,
     UniformPlan,
 )
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledProgram
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead, UnrolledProgram
 from softmachine.ir.primitives import Named, Position, Unit
 from softmachine.ir.signal import Affine, Atom
 from softmachine.transformer.features import I_PLUS_ONE, I_SQUARED, I, Monomial

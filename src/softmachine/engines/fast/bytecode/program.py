@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from softmachine.engines.fast.analysis.grids import OVERFLOW_LIMIT, UnsupportedModel
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledUnit
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead, UnrolledUnit
 from softmachine.engines.fast.bytecode import rows as row
 from softmachine.ir.signal import Atom
 from softmachine.transformer.attention import AttentionKind, Mask

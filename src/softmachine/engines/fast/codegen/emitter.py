@@ -22,7 +22,7 @@ from softmachine.engines.fast.analysis.plans import (
     UniformPlan,
 )
 from softmachine.engines.fast.analysis.softness import NoProof, SoftmaxErrorProof, bound_softmax_error
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledProgram
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead, UnrolledProgram
 from softmachine.engines.fast.codegen.head import HeadWriter
 from softmachine.engines.fast.codegen.head_groups import emit_groups_head, emit_linear_scan_head, emit_matching_head
 from softmachine.engines.fast.codegen.head_integer import emit_gated_table_head, emit_table_head

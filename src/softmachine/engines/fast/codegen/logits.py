@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 
 from softmachine.engines.fast.analysis.grids import OVERFLOW_LIMIT, LinearNumerator, NumberRanges
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead, UnrolledProgram
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead, UnrolledProgram
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.ir.primitives import Named, Unit
 from softmachine.ir.signal import Atom, Node

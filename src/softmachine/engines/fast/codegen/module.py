@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softmachine.engines.fast.analysis.plans import IndexPlan
-from softmachine.engines.fast.analysis.unrolling import UnrolledProgram
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledProgram
 from softmachine.engines.fast.codegen.branch_hint import PREDICT_LINES, UPDATE_LINES
 from softmachine.engines.fast.codegen.expressions import CURRENT, Writer
 from softmachine.engines.fast.codegen.head import HeadWriter

@@ -10,7 +10,7 @@ import pytest
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine, audit
 from softmachine.engines.fast.analysis import unrolling
-from softmachine.engines.fast.analysis.unrolling import UnrolledHead, unroll
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead, unroll
 from softmachine.ir import Signal, evaluate
 from softmachine.ir.primitives import Loop, Named, Unit
 from softmachine.ir.ranges import REALS
