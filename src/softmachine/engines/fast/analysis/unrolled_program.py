@@ -1,4 +1,4 @@
-"""Unrolled program: a decoder's weights, lifted to a program without loops, and the order in which its atoms are computed.
+"""Unrolled program: a decoder, lifted to a program without loops, and the order in which its atoms are computed.
 
 Units that depend only on the token become token tables, and a constant retrieved by a head becomes that constant. Long
 sums that many logits read become nodes of their own, and atoms that no logit depends on are not computed. Atoms are
