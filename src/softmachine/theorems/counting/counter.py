@@ -43,7 +43,6 @@ from softmachine.theorems.counting.crasp.theorem import (
     RULES_STEP,
     UNIFORM_REQUIREMENTS,
     build_signals,
-    explain_head,
 )
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 
@@ -251,7 +250,6 @@ def _theorem(name: str, sign_units: SignUnits, units: str, needs: Requirements, 
             "Each transition is a rule of C-RASP with chain of thought, which the theorem crasp compiles.",
         ),
         tour=TOUR,
-        explain_head=explain_head,
         features=(InRelation,),
         length=length,
         rank=rank,
