@@ -196,14 +196,14 @@ def _speed(running: RunSession, began: float) -> str:
     return f"{speed}, context {running.context_length:,}{memory} ({running.engine} engine)"
 
 
-def print_run(run: Run, output: Output, watched: DisplayResult) -> None:
-    """Print the summary of a run; and its story, unless it was traced or shown live."""
+def print_run(run: Run, output: Output, watched: DisplayResult, *, steps: bool = True) -> None:
+    """Print the summary of a run; and with ``steps`` its trace, unless it was traced or shown live."""
     if watched.on_screen:
         output.out.print(_summary_table(run, output.width, watched.interrupted))
         return
     from softmachine.engines.result import NO_VERDICT
 
-    if not (output.quiet or watched.traced) and (went := run.format_steps()):
+    if steps and not (output.quiet or watched.traced) and (went := run.format_steps()):
         output.print(went)
     summary = run.format_summary()
     output.print(summary.replace(NO_VERDICT, _unfinished(watched.interrupted), 1) if run.verdict is None else summary)

@@ -223,7 +223,7 @@ def _run_and_show(
             raise refused
         output.print_json(_run_json(ended, text, tokens=tokens) | _show_views(ended, views, output))
     else:
-        _show(ended, output)
+        _show(ended, output, steps=not any(view.explains for view in views))
         _show_views(ended, views, output)
     if refused:  # after the outcome of the run was printed
         raise refused
@@ -268,11 +268,11 @@ def _audit(
             return None, problem
 
 
-def _show(ended: _FinishedRun, output: Output) -> None:
-    """Print the outcome of a run as text."""
+def _show(ended: _FinishedRun, output: Output, *, steps: bool) -> None:
+    """Print the outcome of a run as text, after its steps."""
     from softmachine.cli.live_view import print_run
 
-    print_run(ended.run, output, ended.watched)
+    print_run(ended.run, output, ended.watched, steps=steps)
     if ended.audited:
         output.print(f"audit: {ended.audited}")
 

@@ -1,6 +1,6 @@
-"""One position of a run as text: attention of each head, changes of the residual stream, and logits.
+"""One position of a run as text: decision, attention of each head, changes of the residual stream, and logits.
 
-Attention of a head is explained by a sentence, the theorem's own or a generic one.
+Attention of a head is explained by a sentence: that of the node it was compiled from, or a generic one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from textwrap import wrap
 
 from softmachine.compiler.model import Model
 from softmachine.inspection.activations import Activations, Logits, ResidualStream
+from softmachine.inspection.decision import explain_decision
 from softmachine.inspection.head_activation import HeadActivation
-from softmachine.inspection.hook_point import ATTENTION, HookPoint
+from softmachine.inspection.hooks import ATTENTION, HookPoint
 from softmachine.support.text import pluralize, shorten_middle
 from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.head_view import (
@@ -139,6 +140,7 @@ def format_activations(activations: Activations, model: Model) -> str:
     return "\n".join(
         [
             *_format_title(activations),
+            *_wrap(explain_decision(activations, model), "  ", hanging="    "),
             *_format_embedding(activations),
             *_format_layers(activations, model),
             *_format_logits(activations.logits),
@@ -243,6 +245,7 @@ def activations_to_json(activations: Activations, model: Model) -> dict[str, obj
         "segment": activations.segment,
         "place": activations.local_position,
         "token": activations.token,
+        "decision": explain_decision(activations, model),
         "heads": [
             {
                 "layer": head.hook_point.layer,

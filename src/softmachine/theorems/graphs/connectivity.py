@@ -88,6 +88,14 @@ class GraphCodec(AnsweringCodec[Graph]):
         arrow = "→" if self.source.directed else "–"
         return tuple(f"{one} {arrow} {other}" for one, other in self.source.edges)
 
+    def describe_output(self, output: str, position: int) -> str:
+        """Describe whether there is a path between the pair of vertices at a position."""
+        vertices = self.source.vertices
+        if position >= len(vertices) ** 2:
+            return output
+        first, last = divmod(position, len(vertices))
+        return f"a path from {vertices[first]} to {vertices[last]} is {output}"
+
     def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """Return the graph; a position represents a pair of vertices, or a pair with an intermediate vertex."""
         graph, count = self.source, len(self.source.vertices)

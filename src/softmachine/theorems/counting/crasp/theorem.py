@@ -126,14 +126,24 @@ UNIFORM_REQUIREMENTS = Requirements(
 LENGTH_MEANING = "the number of positions: the start token, the input and the chain of thought"
 
 
-def build_signals(program: CraspProgram, sign: SignUnits, attention: str, length: int | None) -> Signals:
-    """A decoder that emits the chain of thought; without rules, a transformer that decides every prefix."""
+def build_signals(
+    program: CraspProgram,
+    sign: SignUnits,
+    attention: str,
+    length: int | None,
+    describe_rule: Callable[[str], str] | None = None,
+) -> Signals:
+    """A decoder that emits the chain of thought; without rules, a transformer that decides every prefix.
+
+    ``describe_rule`` describes the rule of a token in explanations, by default by its number.
+    """
     plain = desugar(program)
     names = CraspNames.of_program(plain)
     start_token, stuck_token = special_tokens(program)
     tokens = (start_token, *program.tokens)
     letters = one_hot("token", tokens)
     bodies = [body for _, body in plain.rules] if plain.accept is None else [plain.accept]
+    rules = {body: describe_rule(head) if describe_rule else names[body] for head, body in reversed(plain.rules)}
     without_counts, *with_counts = _group_by_depth(bodies)
     known = token_sets(without_counts, frozenset(tokens))
     means: dict[CountSum, Signal] = {}
@@ -154,7 +164,7 @@ def build_signals(program: CraspProgram, sign: SignUnits, attention: str, length
         # Step 3. Boolean operators.
         for formula in formulas:
             if not isinstance(formula, TermComparison):
-                known[formula] = logic.operator(formula, names[formula], known)
+                known[formula] = logic.operator(formula, names[formula], known, rules.get(formula, ""))
     # Step 4. The rules, or the accepting formula.
     holds = [logic.to_signal(known[body], names[body]) for body in bodies]
     if plain.accept is not None:

@@ -243,7 +243,9 @@ def recover_cell(
 def _start_rows(codec: TuringCodec, begins: Signal, symbol: Signal) -> Iterator[TableRow]:
     """Yield the rows of the token after BOS: the start state, with the symbol under the head."""
     for first in (*codec.machine.alphabet, codec.machine.blank):
-        yield TableRow(f"begin, {first}", (begins, symbol[first]), _action_labels(codec, codec.first_action(first)))
+        action = codec.first_action(first)
+        text = f"start: (BOS, {first}) → ({action.state}, {' '.join(action.write)}, {' '.join(action.move)})"
+        yield TableRow(f"begin, {first}", (begins, symbol[first]), _action_labels(codec, action), text)
 
 
 def _action_labels(codec: TuringCodec, action: Action) -> tuple[str, ...]:
