@@ -108,10 +108,8 @@ def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
             continue
         written[head] = position
         head += {"L": -1, "S": 0, "R": 1}[meaning.move[0]]
-        wanted = "found no token that wrote to this cell: chose position 0 "
-        if head in written:
-            place = written[head]
-            wanted = f"chose position {place} ({inside.contexts.token_at(place)}) as the latest that wrote to this cell"
+        place = written.get(head, 0)
+        wanted = f"chose position {place} ({inside.contexts.token_at(place)}) as the latest that wrote to this cell"
         assert wanted in explain_head(inside.at(position).head("read"), run.model)
         before = f"chose position {position - 1} ({inside.contexts.token_at(position - 1)}) as the token 1 back"
         assert before in explain_head(inside.at(position).head("1 back"), run.model)
@@ -125,17 +123,17 @@ def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
             "ba",
             2,
             "Q_a since Q_b",
-            "chose position 1 (b) as the nearest where (Q_a) fails or (Q_b) holds, and (Q_b) holds there",
+            "chose position 1 (b) as the nearest where (Q_a) fails or (Q_b) holds, if anywhere; retrieved Q_a since",
         ),
         (
             "Q_a since Q_b",
             "aa",
             2,
             "Q_a since Q_b",
-            "chose position 2 (a) as the nearest where (Q_a) fails, if it fails anywhere, and (Q_b) does not",
+            "chose position 2 (a) as the nearest where (Q_a) fails or (Q_b) holds, if anywhere; retrieved 0",
         ),
         ("Y Q_a", "ab", 2, "prev Q_a: nearest odd", "chose position 1 (a) as the nearest odd one"),
-        ("#<[Q_a] = 2", "aba", 3, "mean of #<[Q_a]", "2 of the 4 positions that it sees count"),
+        ("#<[Q_a] = 2", "aba", 3, "mean of #<[Q_a]", "#<[Q_a] adds up to 2 over 4 positions"),
         ("#<[Q_a] = 2", "aba", 3, "#<[Q_a]", "chose position 2 (b) as the position whose number is the count"),
         ("dyck-1-crasp", "(()", 3, "mean", "over 4 positions, depth adds up to 1"),
         ("parity-counter", "aaa", 3, "mean", "over 4 positions, a adds up to 3"),

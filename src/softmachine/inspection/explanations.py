@@ -40,7 +40,7 @@ def explain_head(activation: HeadActivation, model: Model) -> str:
     """Explain a head by the clause that its node carries, or by its chosen positions and values; and the score gap."""
     node = model.compiled_program.heads.get(activation.name)
     explains = None if node is None else node.explains
-    clause = explains(activation) if callable(explains) else None
+    clause = explains(activation) if callable(explains) and activation.added else None
     role = explains if isinstance(explains, str) else ""
     clause = clause or "; ".join([_format_chosen(activation, role), *_format_retrieved(activation)])
     clause = clause if len(clause) <= MAX_CLAUSE_LENGTH else f"{clause[:MAX_CLAUSE_LENGTH]}…"

@@ -189,3 +189,11 @@ def format_key(view: HeadView) -> str:
 def retrieved_bit(view: HeadView) -> bool:
     """Whether the first retrieved number, a bit up to the error of softmax, is 1."""
     return float(view.retrieved[0]) > 0.5
+
+
+def explain_sum(view: HeadView, name: str) -> str | None:
+    """Explain uniform attention as the sum of the integers that it averages; None for other attention."""
+    seen = len(view.visible)
+    if len(view.chosen) != seen:
+        return None
+    return f"{name} adds up to {round(midpoint(view.retrieved[0]) * seen):,} over {seen:,} positions"

@@ -227,14 +227,7 @@ def register_occurs(name: str, register: Signal, keys: Signal, sink: Signal) -> 
 
 
 def binary_search_step(
-    name: str,
-    address: Signal,
-    keys: Signal,
-    prefix: Sequence[Signal],
-    key_prefix: Sequence[Signal],
-    sink: Signal,
-    *,
-    explains: HeadExplanation | None = None,
+    name: str, address: Signal, keys: Signal, prefix: Sequence[Signal], key_prefix: Sequence[Signal], sink: Signal
 ) -> Signal:
     """A bit: whether some visible position has the address as its key, and bits that agree with a prefix.
 
@@ -245,7 +238,6 @@ def binary_search_step(
         prefix: Signals of width 1, each ±1.
         key_prefix: For each of them, the signal at the key that it must equal; 0 at the sink.
         sink: The bit that is 1 at position 0.
-        explains: The explanation of the head; by default, whether a position matches.
 
     With r bits and a prefix of m, a full match scores r + m, the sink r + m - 1, all other keys at most r + m - 2.
     Gap: 1.
@@ -253,15 +245,7 @@ def binary_search_step(
     weight = len(address) + len(prefix) - 1
     query = stack(address, *prefix, ones(weight))
     key = stack(keys, *key_prefix, repeat(sink, weight))
-    return attend(
-        name,
-        query=query,
-        key=key,
-        value=1 - sink,
-        gap=1,
-        single_key=True,
-        explains=explains or _explain_match,
-    )
+    return attend(name, query=query, key=key, value=1 - sink, gap=1, single_key=True, explains=_explain_match)
 
 
 def _explain_match(view: HeadView) -> str | None:

@@ -162,10 +162,12 @@ def _explain_path(view: HeadView, name: str, vertices: Sequence[str]) -> str | N
             return None
         first, last = divmod(position, count)
         return f"{vertices[first]} to {vertices[last]} over some vertex: {answer}"
+    if not count**2 <= position < count_positions(count):
+        return None
     first, rest = divmod(position - count**2, count**2)
     middle, last = divmod(rest, count)
     ends = (first, middle) if name == FIRST_HALF else (middle, last)
-    if position < count**2 or tuple(view.chosen) != (ends[0] * count + ends[1],):
+    if tuple(view.chosen) != (ends[0] * count + ends[1],):
         return None
     return f"{vertices[ends[0]]} to {vertices[ends[1]]}, asked at position {view.chosen[0]:,}: {answer}"
 

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 from softmachine.ir import Signal, attend, constant, named, position, relu, stack
@@ -40,7 +41,7 @@ from softmachine.transformer.features import (
     I,
     Monomial,
 )
-from softmachine.transformer.head_view import HeadExplanation, HeadView, midpoint
+from softmachine.transformer.head_view import HeadExplanation, explain_sum
 
 
 @dataclass(frozen=True)
@@ -195,14 +196,6 @@ class Sharpness(NamedTuple):
     factor: Fraction
 
 
-def explain_count(view: HeadView) -> str | None:
-    """Explain the mean of a bit over the visible positions."""
-    seen = len(view.visible)
-    if len(view.chosen) != seen or not seen:
-        return None
-    return f"{round(midpoint(view.retrieved[0]) * seen):,} of the {seen:,} positions that it sees count"
-
-
 @dataclass(frozen=True)
 class TemporalHeads:
     """The heads of Theorems 12, 13, 15, 16, 20 and 21 of Yang et al. 2024.
@@ -306,7 +299,13 @@ class TemporalHeads:
         else:
             mask, seen, counted = Mask.ANTICAUSAL, Mask.ALL, of
             per, sharp = variant.position_signals.inverse_rest, variant.sharpen(factor, REMAINING, 1 / REMAINING)
-        share = attend(f"mean of {name}", value=counted, mask=mask, weighting=variant.uniform, explains=explain_count)
+        share = attend(
+            f"mean of {name}",
+            value=counted,
+            mask=mask,
+            weighting=variant.uniform,
+            explains=partial(explain_sum, name=name),
+        )
         # The keys j and j²; in variant (b) they carry the factor that is the scale in variant (a).
         table = [I, I_SQUARED]
         if variant.unbounded_positions:

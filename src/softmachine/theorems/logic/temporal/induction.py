@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from softmachine.ir import Program, Signal, constant, position, recogniser
@@ -18,7 +17,7 @@ from softmachine.support.errors import ConstructionError
 from softmachine.theorems.shared.recogniser_codec import START_TOKEN, unused_token
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature
-from softmachine.transformer.head_view import HeadExplanation, HeadView, format_key, retrieved_bit
+from softmachine.transformer.head_view import HeadExplanation
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,9 @@ def _lower_formula(
         # Step 3. Since and until.
         case logic.Since() | logic.Until():
             mask = Mask.CAUSAL if isinstance(formula, logic.Since) else Mask.ANTICAUSAL
-            return heads.fetch_witness(name, of[0], of[1], mask, partial(_explain_witness, parts=formula.parts))
+            holding, reached = formula.parts
+            explains = f"the nearest where ({holding}) fails or ({reached}) holds, if anywhere"
+            return heads.fetch_witness(name, of[0], of[1], mask, explains)
         # Step 4. Counts: a predicate is read at the position numbered by the count; sums of counts are compared with 0.
         case logic.NumericalPredicate(argument=logic.LeftCount() | logic.RightCount() as count):
             predicate = position(PositionPredicate(formula.name, formula.parameters))
@@ -133,17 +134,3 @@ def _lower_formula(
         case logic.CountComparison():
             return heads.compare_counts(name, formula.difference, formula.relation, truth_values)
     raise ConstructionError(f"there is no construction for {name!r}")
-
-
-def _explain_witness(view: HeadView, parts: tuple[Formula, ...]) -> str | None:
-    """Explain the head of since or until."""
-    if len(view.chosen) != 1:
-        return None
-    holding, reached = parts
-    if not view.chosen[0]:
-        return f"found nothing but the start token: chose {format_key(view)}"
-    if retrieved_bit(view):
-        found = f"as the nearest where ({holding}) fails or ({reached}) holds, and ({reached}) holds there"
-    else:
-        found = f"as the nearest where ({holding}) fails, if it fails anywhere, and ({reached}) does not hold there"
-    return f"chose {format_key(view)} {found}"

@@ -19,7 +19,7 @@ from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax_weighting
 from softmachine.transformer.features import I_SQUARED, N_PLUS_ONE, RECIPROCAL, Feature, I, N
-from softmachine.transformer.head_view import HeadView, midpoint
+from softmachine.transformer.head_view import explain_sum
 
 MAX_PIECES = 64
 """The largest number of heads that look up one integer."""
@@ -139,14 +139,6 @@ def _constant_components(signal: Signal, one: Signal) -> list[Fraction] | None:
     return factors
 
 
-def _explain_prefix_sum(view: HeadView, name: str) -> str | None:
-    """Explain a prefix sum, given its mean."""
-    seen = len(view.visible)
-    if len(view.chosen) != seen:
-        return None
-    return f"{name} adds up to {round(midpoint(view.retrieved[0]) * seen):,} over {seen:,} positions"
-
-
 @dataclass(frozen=True)
 class IntegerLookups:
     """Lookups of integers, by hard or soft attention."""
@@ -203,7 +195,7 @@ class IntegerLookups:
             value=term.value,
             mask=Mask.CAUSAL,
             weighting=softmax_weighting() if self.soft else AVERAGE_HARD,
-            explains=partial(_explain_prefix_sum, name=name),
+            explains=partial(explain_sum, name=name),
         )
         length = Polynomial.variable()
         number = ScaledInteger(length * term.low, length * term.high, constant(0), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from softmachine.ir import Signal, constant, named, relu, stack, sum_signals
 from softmachine.ir.gadgets import (
@@ -19,7 +18,6 @@ from softmachine.ir.ranges import BIT, SIGN
 from softmachine.languages.turing import Action, Verdict
 from softmachine.theorems.turing.ternary.codec import Marker
 from softmachine.theorems.turing.ternary.embedding import PositionRegisters, TokenRegisters
-from softmachine.transformer.head_view import HeadView, format_key, retrieved_bit
 
 
 @dataclass(frozen=True)
@@ -149,19 +147,9 @@ def last_writes(
     for bit in reversed(range(words.codec.bits)):
         for k in words.tapes:
             name = words.tape_name(f"last write, bit {bit}", k)
-            explains = partial(_explain_search, bit=bit, tape=f" of tape {k + 1}" if len(words.tapes) > 1 else "")
-            prefix = [constant(1), *latest[k]]
-            higher = binary_search_step(name, head[k], cell[k], prefix, theirs[bit:], sink, explains=explains)
+            higher = binary_search_step(name, head[k], cell[k], [constant(1), *latest[k]], theirs[bit:], sink)
             latest[k].insert(0, 2 * positions.round_output(name, higher) - 1)
     return [stack(*parts) for parts in latest]
-
-
-def _explain_search(view: HeadView, bit: int, tape: str) -> str | None:
-    """Explain a step of the binary search."""
-    if len(view.chosen) != 1:
-        return None
-    found = f"found {'a' if retrieved_bit(view) else 'no'} token that wrote to this cell{tape}"
-    return f"{found}, with the bits found so far and then bit {bit} = 1: chose {format_key(view)}"
 
 
 @dataclass(frozen=True)
@@ -180,14 +168,10 @@ class ReadSymbols:
 def read_symbols(words: TokenRegisters, positions: PositionRegisters, latest: list[Signal]) -> list[ReadSymbols]:
     """The symbols that the latest tokens wrote; if there is none, the blank of position 0."""
     values = [stack(words.symbol(k), 1 - positions.sink) for k in words.tapes]
-    found = [positions.fetch(words.tape_name("read", k), latest[k], values[k], _explain_reading) for k in words.tapes]
+    found = [
+        positions.fetch(
+            words.tape_name("read", k), latest[k], values[k], "the latest that wrote to this cell, or the first"
+        )
+        for k in words.tapes
+    ]
     return [ReadSymbols(item[:-1], item[-1]) for item in found]
-
-
-def _explain_reading(view: HeadView) -> str | None:
-    """Explain the lookup of the position that the binary search found."""
-    if len(view.chosen) != 1:
-        return None
-    if not view.chosen[0]:
-        return f"found no token that wrote to this cell: chose {format_key(view)}"
-    return f"chose {format_key(view)} as the latest that wrote to this cell"
