@@ -256,3 +256,12 @@ def test_models_are_pickled_without_what_is_computed_from_them() -> None:
     model = sm.compile("Q_a since Q_b")
     assert model.compiled_program.heads
     assert "compiled_program" not in model.__getstate__()
+
+
+def test_the_decision_of_a_model_of_many_layers_is_traced(tmp_path: Path) -> None:
+    names = [f"d{k} := not (d{k - 1} and Q_{'ab'[k % 2]})" for k in range(1, 400)]
+    file = tmp_path / "deep.crasp"
+    file.write_text("\n".join(["program 'deep'", "alphabet a b", "d0 := #[Q_a] > 0", *names, "accept d399"]) + "\n")
+    run = sm.run(str(file), "ab")
+    assert len(run.model.weights.layers) > 300
+    assert explain_decision(sm.inspect(run).at(-1), run.model).startswith("false, because d398 and Q_b = 1 (")

@@ -64,7 +64,7 @@ class _Trace:
         self.streams = activations.residual_streams
         self.rules = model.compiled_program.rules
         self._origins: dict[tuple[int, int], frozenset[Origin]] = {}
-        self._active: dict[int, set[int]] = {}
+        self._active: dict[tuple[int, int], bool] = {}
 
     @cached_property
     def _embedding(self) -> list[dict[int, Fraction]]:
@@ -81,7 +81,7 @@ class _Trace:
             (stage, unit)
             for stage in stages
             for unit, name in enumerate(self.network(stage).units)
-            if name in self.rules and unit in self._active_units(stage)
+            if name in self.rules and self._is_active(stage, unit)
         ]
         near = [
             (stage, unit)
@@ -131,15 +131,23 @@ class _Trace:
 
         Active writers and their nonzero inputs count; if there are none, inactive ones, and then also zeros.
         """
-        key = coordinate, stage
-        if key not in self._origins:
-            self._origins[key] = frozenset()  # a coordinate that depends on itself
-            ways = ((True, True), (False, True), (False, False))
-            self._origins[key] = next(filter(None, (self._search(*key, *way) for way in ways)), frozenset())
-        return self._origins[key]
+        waiting = [(coordinate, stage)]
+        while waiting:  # without recursion, because models may have hundreds of layers
+            found, missing = set[Origin](), list[tuple[int, int]]()
+            for active, nonzero in ((True, True), (False, True), (False, False)):
+                if not found and not missing and waiting[-1] not in self._origins:
+                    found, missing = self._search(*waiting[-1], active=active, nonzero=nonzero)
+            if missing:
+                waiting += missing
+            else:
+                self._origins.setdefault(waiting.pop(), frozenset(found))
+        return self._origins[coordinate, stage]
 
-    def _search(self, coordinate: int, stage: int, active: bool, nonzero: bool) -> frozenset[Origin]:
-        found, name = set[Origin](), self.weights.coordinates[coordinate]
+    def _search(
+        self, coordinate: int, stage: int, *, active: bool, nonzero: bool
+    ) -> tuple[set[Origin], list[tuple[int, int]]]:
+        """The origins of a value, and the earlier values whose origins must be found first."""
+        found, missing, name = set[Origin](), list[tuple[int, int]](), self.weights.coordinates[coordinate]
         for at in range(stage, 0, -1):
             values = self.streams[at - 1].values
             if self.streams[at].hook_point.sublayer == ATTENTION:
@@ -149,34 +157,29 @@ class _Trace:
             else:
                 network = self.network(at)
                 writers = [unit for unit, _ in network.second.weight.rows[coordinate]]
-                for unit in self._active_units(at).intersection(writers) if active else writers:
+                for unit in writers if not active else (unit for unit in writers if self._is_active(at, unit)):
                     for source, _ in network.first.weight.rows[unit]:
                         if source != coordinate and (not nonzero or _is_nonzero(values[source])):
-                            found |= self._find_origins(source, at - 1)
+                            found |= self._origins.get((source, at - 1), frozenset())
+                            missing += [] if (source, at - 1) in self._origins else [(source, at - 1)]
             if active and not _is_nonzero(values[coordinate]):
-                return frozenset(found)
+                return found, missing
         varies = len({row.get(coordinate) for row in self._embedding}) > 1
         if varies and (not nonzero or _is_nonzero(self.streams[0].values[coordinate])):
             found.add(TOKEN)
-        return frozenset(found)
+        return found, missing
 
-    def _active_units(self, stage: int) -> set[int]:
-        """The units of a feed-forward sublayer whose output is not zero."""
-        if stage not in self._active:
+    def _is_active(self, stage: int, unit: int) -> bool:
+        """Whether the output of a unit of a feed-forward sublayer is not zero."""
+        key = stage, unit
+        if key not in self._active:
             network, values = self.network(stage), self.streams[stage - 1].values
-            rows = zip(network.first.weight.rows, network.first.bias, network.activations, strict=True)
-            self._active[stage] = {
-                unit
-                for unit, (row, bias, activation) in enumerate(rows)
-                if _is_active(linear_combination([(bias, Fraction(1)), *((w, values[c]) for c, w in row)]), activation)
-            }
-        return self._active[stage]
-
-
-def _is_active(total: EnclosedNumber, activation: str) -> bool:
-    if activation == "step":
-        return midpoint(total) >= 0
-    return _is_nonzero(total) and (activation == "norm" or midpoint(total) > 0)
+            terms = [(weight, values[c]) for c, weight in network.first.weight.rows[unit]]
+            total = linear_combination([(network.first.bias[unit], Fraction(1)), *terms])
+            positive = midpoint(total) > 0 or network.activations[unit] == "norm"
+            step = network.activations[unit] == "step" and midpoint(total) >= 0
+            self._active[key] = step or (_is_nonzero(total) and positive)
+        return self._active[key]
 
 
 def _is_nonzero(number: EnclosedNumber) -> bool:
