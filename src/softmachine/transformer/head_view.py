@@ -130,10 +130,6 @@ class HeadView(Protocol):
     """Activations of a head at one query position; positions count from 0."""
 
     @property
-    def name(self) -> str:
-        """The name of the head."""
-
-    @property
     def position(self) -> int:
         """The position of the query."""
 
@@ -146,20 +142,8 @@ class HeadView(Protocol):
         """The visible positions."""
 
     @property
-    def tied(self) -> Sequence[int]:
-        """The positions of maximal score; for softmax, all that are not certainly below the maximum."""
-
-    @property
     def chosen(self) -> Sequence[int]:
         """The positions that hard attention averages; for softmax, those of maximal score."""
-
-    @property
-    def gap(self) -> EnclosedNumber | None:
-        """The difference between the maximal and the next best score; None if there is none."""
-
-    @property
-    def next_best(self) -> Sequence[int]:
-        """The positions of the next best score."""
 
     @property
     def read(self) -> Mapping[str, EnclosedNumber]:
