@@ -122,7 +122,7 @@ def _example_sections(theorem: Theorem) -> list[str]:
     example = _example(theorem.name)
     if example is None:
         return []
-    drawn = f"![One step of that run](../pictures/theorem-{theorem.name}.svg)" if theorem.explain_head else ""
+    drawn = f"![One step of that run](../pictures/theorem-{theorem.name}.svg)" if theorem.tour else ""
     return [
         section("A run", fenced(example.printed, "console")),
         section("One step of it", drawn),
@@ -139,8 +139,8 @@ def _architecture(theorem: Theorem, example: ExampleRun) -> str:
 
 
 def pictures() -> dict[str, str]:
-    """Draw one step of a run for each theorem that explains its heads."""
-    runs = {theorem.name: _example(theorem.name) for theorem in all_theorems() if theorem.explain_head}
+    """Draw one step of a run for each theorem with a tour."""
+    runs = {theorem.name: _example(theorem.name) for theorem in all_theorems() if theorem.tour}
     return {f"theorem-{name}": _step(name, example) for name, example in runs.items() if example}
 
 

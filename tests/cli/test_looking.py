@@ -10,13 +10,19 @@ from tests.cli.conftest import Cli
 
 
 def test_a_step_is_told_after_the_run(cli: Cli) -> None:
-    called = cli("run", "palindrome", "abba", "--explain", "8", "--quiet")
+    called = cli("run", "palindrome", "abba", "--explain", "8")
     assert called.status == 0
     lines = called.out.split("\n")
-    assert lines[0].startswith("accept")
+    assert lines[0].startswith("accept")  # the trace is not printed
     assert lines[2] == "step 8, decided at position 12: the token is (back,b,L)"
-    assert "  last write: cell 1 was last written at step 2, with b; the next best is 21/26" in lines
+    decision = "  rule 17: (back, b) → (back, b, L), because state = back (token at step 7) and\n"
+    assert f"{decision}    symbol = b (head *last write*, position 7)\n" in called.out
+    assert "  last write: cell 1 was last written at step 2 (position 7), with b; the next\n" in called.out
     assert max(map(len, lines)) <= 80
+
+
+def test_a_trace_that_is_asked_for_is_printed_before_the_step(cli: Cli) -> None:
+    assert cli("run", "palindrome", "ab", "--explain", "1", "--trace").out.startswith("     0  first")
 
 
 def test_json_has_what_was_explained(cli: Cli) -> None:
@@ -26,6 +32,7 @@ def test_json_has_what_was_explained(cli: Cli) -> None:
     assert answer["stream"][-1]["values"]["symbol[a]"] == "1"
     assert answer["logits"]["winner"] == answer["logits"]["emitted"] == "(first,a,S)"
     assert answer["heads"][1]["gap"] == "1/3"
+    assert answer["decision"].startswith("start: (BOS, a) → (first, a, S), because BOS = 1 (token at position 2)")
     assert "explain" not in cli("run", "palindrome", "ab", "--json").json
 
 

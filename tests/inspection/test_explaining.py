@@ -59,7 +59,8 @@ def test_chapter_8_tells_of_cells_and_steps() -> None:
     run = sm.run("palindrome", "abba")
     position = sm.inspect(run).position_of_step(8)
     assert said_of(run, position, "last write") == (
-        "last write: cell 1 was last written at step 2, with b; the next best is 21/26 below, at position 12"
+        "last write: cell 1 was last written at step 2 (position 7), with b; the next best is 21/26 below, "
+        "at position 12"
     )
     assert said_of(run, position, "mean of moves") == "mean of moves: the moves of all 13 positions have the mean 1/13"
     assert said_of(run, position, "recover cell position") == (
@@ -86,9 +87,14 @@ def test_what_chapter_8_tells_is_what_the_machine_did(source: str, word: str) ->
             told_of = explain_head(moment.head(name), run.model)
             if head[tape] in written[tape]:
                 when, what = written[tape][head[tape]]
-                assert f"cell {head[tape]}{of} was last written at step {when}, with {what}" in told_of
+                place = len(run.prompt.tokens) + when
+                wanted = f"cell {head[tape]}{of} was last written at step {when} (position {place}), with {what}"
+                assert wanted in told_of
+                assert moment.head(name).chosen == (place,)
             else:
-                assert f"cell {head[tape]}{of} was never written" in told_of
+                (place,) = moment.head(name).chosen
+                wanted = f"cell {head[tape]}{of} was never written: chose position {place} ({moment.tokens[place]})"
+                assert wanted in told_of
 
 
 def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
@@ -102,11 +108,11 @@ def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
             continue
         written[head] = position
         head += {"L": -1, "S": 0, "R": 1}[meaning.move[0]]
-        wanted = "no token wrote to this cell"
-        if head in written:
-            wanted = f"the latest that wrote to this cell is position {written[head]} "
+        place = written.get(head, 0)
+        wanted = f"chose position {place} ({inside.contexts.token_at(place)}) as the latest that wrote to this cell"
         assert wanted in explain_head(inside.at(position).head("read"), run.model)
-        assert f"1 back is position {position - 1} " in explain_head(inside.at(position).head("1 back"), run.model)
+        before = f"chose position {position - 1} ({inside.contexts.token_at(position - 1)}) as the token 1 back"
+        assert before in explain_head(inside.at(position).head("1 back"), run.model)
 
 
 @pytest.mark.parametrize(
@@ -117,21 +123,21 @@ def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
             "ba",
             2,
             "Q_a since Q_b",
-            "position 1 (b) is the nearest where (Q_a) fails or (Q_b) holds, and (Q_b) holds there",
+            "chose position 1 (b) as the nearest where (Q_a) fails or (Q_b) holds, if anywhere; retrieved Q_a since",
         ),
         (
             "Q_a since Q_b",
             "aa",
             2,
             "Q_a since Q_b",
-            "position 2 (a) is the nearest where (Q_a) fails, if it fails anywhere, and (Q_b) does not hold",
+            "chose position 2 (a) as the nearest where (Q_a) fails or (Q_b) holds, if anywhere; retrieved 0",
         ),
-        ("Y Q_a", "ab", 2, "prev Q_a: nearest odd", "position 1 (a) is the nearest odd one"),
-        ("#<[Q_a] = 2", "aba", 3, "mean of #<[Q_a]", "2 of the 4 positions that it sees count"),
-        ("#<[Q_a] = 2", "aba", 3, "#<[Q_a]", "the count is 2, which position 2 (b) stands for"),
+        ("Y Q_a", "ab", 2, "prev Q_a: nearest odd", "chose position 1 (a) as the nearest odd one"),
+        ("#<[Q_a] = 2", "aba", 3, "mean of #<[Q_a]", "#<[Q_a] adds up to 2 over 4 positions"),
+        ("#<[Q_a] = 2", "aba", 3, "#<[Q_a]", "chose position 2 (b) as the position whose number is the count"),
         ("dyck-1-crasp", "(()", 3, "mean", "over 4 positions, depth adds up to 1"),
         ("parity-counter", "aaa", 3, "mean", "over 4 positions, a adds up to 3"),
-        ("reverse-program", "abc", 1, "reverse", "position 3 (c) is the leftmost that fits best"),
+        ("reverse-program", "abc", 1, "reverse", "chose position 3 (c) as the leftmost that fits best"),
         ("balanced-program", "aab", 3, "mean of surplus", "surplus adds up to 1 over 4 positions"),
         ("and-or", "110", 3, "decides", "2 arguments of gate both (AND) decide alike"),
         ("and-or", "100", 3, "decides", "gate both (AND) is decided by its argument wire x2, at position 5"),
@@ -148,7 +154,7 @@ def test_a_head_without_words_of_its_own_is_told_in_those_of_attention() -> None
     run = sm.run("increment", "101", theorem="turing-ternary", context=32)
     assert said_of(run, -1, "state before").startswith("state before: chose position ")
     soft = sm.run("dyck-1-program", "()", attention="soft")
-    assert "recover -depth: chose position 0 (<s>) with weight 0.99999998477…" in " ".join(
+    assert "recover -depth: chose position 0 (<s>) as the position looked up, with weight 0.99999998477…" in " ".join(
         explain_head(head, soft.model) for head in sm.inspect(soft).at(-1).heads
     )
 

@@ -39,7 +39,7 @@ def test_a_step_has_tokens_arcs_sentences_and_the_tape() -> None:
     picture = sm.picture(run, step=8)
     text = words(picture)
     assert "palindrome on abba, step 8" in text
-    assert "last write: cell 1 was last written at step 2, with b" in text
+    assert "last write: cell 1 was last written at step 2 (position 7), with b" in text
     assert "emits (back,b,L)" in text
     assert "     8  back" in text
     assert sum(shape.tag == f"{NAMESPACE}path" for shape in shapes(picture)) > 10

@@ -14,7 +14,7 @@ import pytest
 
 from softmachine.certify import Certificate, certify
 from softmachine.certify.certificate import analyse, certify_weights
-from softmachine.compiler import compile_with_heads
+from softmachine.compiler import compile_with_nodes
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, attend, constant, lift, position, recogniser
 from softmachine.ir.analysis import Analysis
@@ -218,7 +218,7 @@ def mutated_hints(seed: int, sizes: Sizes) -> list[str]:
     program = change_hint(random.Random(seed), compiled.program)
     if program is None:
         return []
-    weights, hints = compile_with_heads(program)
+    weights, hints, _ = compile_with_nodes(program)
     analysis = analyse(weights, hints, program, LENGTH, compiled.domain)
     found = find_false_facts(analysis, range(1, sizes.longest + 1), sizes.most)
     try:
@@ -253,7 +253,7 @@ def first_letter(gap: Fraction | int | None) -> Program:
 def test_a_gap_that_is_too_large_is_no_fact(gap: Fraction | int) -> None:
     program = first_letter(gap)
     domain = Domain(frozenset({START}), frozenset("ab"))
-    weights, hints = compile_with_heads(program)
+    weights, hints, _ = compile_with_nodes(program)
     analysis = analyse(weights, hints, program, 2, domain)
     (head,) = analysis.heads.values()
     assert "gap" in head.assumptions

@@ -8,7 +8,7 @@ from itertools import islice
 
 import softmachine as sm
 from softmachine.certify.tie_breaking import break_ties_in_program
-from softmachine.compiler import compile_with_heads
+from softmachine.compiler import compile_with_nodes
 from softmachine.ir import Program
 from softmachine.ir.domain import Domain
 from softmachine.ir.primitives import Attention
@@ -45,7 +45,7 @@ class Compiled:
     @staticmethod
     def of(program: Program, codec: Codec[Source]) -> Compiled:
         """Compile a program."""
-        weights, heads = compile_with_heads(program)
+        weights, heads, _ = compile_with_nodes(program)
         return Compiled(program, codec, weights, heads)
 
     @property

@@ -125,6 +125,8 @@ def test_the_rule_the_tape_and_the_sentence_are_those_of_the_step(open_kind: Ope
     assert now.state in opened.text("#picture .state")
     computed = sm.inspect(run_of("turing")).at(sm.inspect(run_of("turing")).position_of_step(9))
     assert opened.text("#why").startswith("last write cell")
+    number = machine.rules.index(rule) + 1 if rule else 0
+    assert opened.text("#decision").startswith(f"rule {number}: ({now.state}, {now.read_symbols()[0]}) → (")
     assert (
         computed.head("last write").chosen[0]
         == opened.value("softmachine.page.exact.keys(2, 0, softmachine.page.state.position)")[0]

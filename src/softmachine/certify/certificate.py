@@ -26,7 +26,7 @@ from softmachine.certify.softmax_error import (
 )
 from softmachine.certify.theorem26 import SharpnessBound, bound_sharpness
 from softmachine.certify.tie_breaking import break_ties_in_program
-from softmachine.compiler import compile_program, compile_with_heads
+from softmachine.compiler import compile_program, compile_with_nodes
 from softmachine.compiler.allocation import UniqueNames
 from softmachine.ir import lift
 from softmachine.ir.analysis import Analysis
@@ -207,7 +207,7 @@ def certify(
         ConstructionError: If no sharpness is certified.
     """
     untied = break_ties_in_program(program)
-    weights, heads = compile_with_heads(untied)
+    weights, heads, _ = compile_with_nodes(untied)
     found = _certify(weights, untied, heads, length, sharpness, domain, assumable)
     return found if untied is program else replace(found, hard_digest=compute_digest(compile_program(program)))
 

@@ -29,7 +29,7 @@ from softmachine.certify.exhaustive import (
 from softmachine.certify.softmax_error import min_gap, scores_are_uniform
 from softmachine.certify.theorem26 import SharpnessBound, bound_sharpness
 from softmachine.certify.tie_breaking import break_ties_in_program
-from softmachine.compiler import compile_with_heads
+from softmachine.compiler import compile_with_nodes
 from softmachine.ir import lift
 from softmachine.ir.domain import Domain
 from softmachine.ir.primitives import Attention
@@ -232,7 +232,7 @@ class _ExhaustiveSearch:
             nodes = (node for node in topological_order(program.logits.forms) if isinstance(node, Attention))
             self.untied, self.nodes = weights, {node.name: node for node in nodes}
         else:
-            self.untied, self.nodes = compile_with_heads(untied)
+            self.untied, self.nodes, _ = compile_with_nodes(untied)
 
     @property
     def margin(self) -> Fraction:

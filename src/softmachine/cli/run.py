@@ -25,6 +25,7 @@ from softmachine.support.text import pluralize
 
 if TYPE_CHECKING:
     from softmachine.cli.run_views import PageOption, StepOption
+    from softmachine.cli.tape_view import TapeView
     from softmachine.engines.engine import AuditResult
     from softmachine.engines.run import Run, RunObserver, RunSession
 
@@ -208,12 +209,13 @@ def _run_and_show(
     execution: RunOptions, model: Model, text: str, views: Views, *, trace: bool, tokens: bool, output: Output
 ) -> Status:
     """Run a model, and print or return the outcome."""
-    from softmachine.cli.live_view import TraceDisplay, print_run
+    from softmachine.cli.live_view import MAX_ROWS, TraceDisplay, print_run
     from softmachine.cli.output import spinner
 
     with spinner("preparing the weights", output):
         session = execution.start(model, text)
-    display = _create_display(session, text, output, trace)
+    tape = tape_view(model.codec, text, remember=MAX_ROWS)
+    display = _create_display(session, tape, text, output, trace)
     if display:
         session.observers.append(display)
     interrupted = _run_to_end(session, output)
@@ -227,8 +229,8 @@ def _run_and_show(
         answer |= {"trace": display.lines} if isinstance(display, TraceDisplay) else {}
         output.print_json(answer | _show_views(run, views, output))
     else:
-        on_screen = output.live and display is not None
-        print_run(run, output, steps=not trace, on_screen=on_screen, interrupted=interrupted)
+        steps = not trace and not any(view.explains for view in views)
+        print_run(run, output, steps=steps, on_screen=output.live and tape is not None, interrupted=interrupted)
         if audited:
             output.print(f"audit: {audited}")
         _show_views(run, views, output)
@@ -244,11 +246,12 @@ def _run_and_show(
     return Status.OK
 
 
-def _create_display(session: RunSession, text: str, output: Output, trace: bool) -> RunObserver | None:
+def _create_display(
+    session: RunSession, view: TapeView | None, text: str, output: Output, trace: bool
+) -> RunObserver | None:
     """Return the display of a run: a trace, a live screen or a status line; None if there is nothing to display."""
-    from softmachine.cli.live_view import MAX_ROWS, TraceDisplay, live_screen, status_line
+    from softmachine.cli.live_view import TraceDisplay, live_screen, status_line
 
-    view = tape_view(session.model.codec, text, remember=MAX_ROWS)
     if view and session.resumed_count and (trace or output.live):
         view.apply_all(session.tokens[:1])  # the first token has no state to leap from
         view.apply_all(session.tokens[1:])

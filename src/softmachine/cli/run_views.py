@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len, set_cell_size
 
@@ -190,6 +190,8 @@ class PageOption:
         command: The command that creates it, shown on the page.
     """
 
+    explains: ClassVar[bool] = False
+    """Whether it explains a position as text."""
     file: Path
     position: PositionArg | None
     command: str

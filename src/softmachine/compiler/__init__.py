@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from softmachine.compiler.allocation import schedule_to_allocation
-from softmachine.compiler.emission import allocation_to_transformer
+from softmachine.compiler.emission import CompiledProgram, allocation_to_transformer
 from softmachine.compiler.graph import program_to_graph
 from softmachine.compiler.schedule import graph_to_schedule
-from softmachine.ir.primitives import Attention
 from softmachine.ir.program import Program
 from softmachine.transformer.weights import Transformer
 
-__all__ = ["compile_program", "compile_with_heads"]
+__all__ = ["CompiledProgram", "compile_program", "compile_with_nodes"]
 
 
 def compile_program(program: Program) -> Transformer:
     """Compile a program to a transformer that computes its logits at every position."""
-    return compile_with_heads(program)[0]
+    return compile_with_nodes(program).weights
 
 
-def compile_with_heads(program: Program) -> tuple[Transformer, dict[str, Attention]]:
-    """Compile a program; also return the node of each head, by the head's name."""
+def compile_with_nodes(program: Program) -> CompiledProgram:
+    """Compile a program; also return the nodes of the heads and the rules of the hidden units, by name."""
     graph = program_to_graph(program)
     schedule = graph_to_schedule(graph)
     allocation = schedule_to_allocation(graph, schedule, narrow=program.reuse_coordinates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from softmachine.compiler.allocation import Allocation, UniqueNames
 from softmachine.compiler.graph import SignalGraph
@@ -15,14 +16,29 @@ from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 
 
+class CompiledProgram(NamedTuple):
+    """The weights of a program, and what they implement.
+
+    Args:
+        weights: The transformer.
+        heads: The node of each head, by the head's name, in graph order.
+        rules: The rule of the source that a hidden unit implements, by the unit's name.
+    """
+
+    weights: Transformer
+    heads: dict[str, Attention]
+    rules: dict[str, str]
+
+
 def allocation_to_transformer(
     program: Program, graph: SignalGraph, schedule: Schedule, allocation: Allocation
-) -> tuple[Transformer, dict[str, Attention]]:
-    """Emit the weights of a scheduled and allocated program; also the node of each head, by name, in graph order."""
+) -> CompiledProgram:
+    """Emit the weights of a scheduled and allocated program."""
     emitter = _Emitter(program, graph, schedule, allocation)
     transformer = emitter.transformer()
     names = {node: name for name, node in emitter.heads.items()}
-    return transformer, {names[node]: node for node in graph.nodes if isinstance(node, Attention) and node in names}
+    heads = {names[node]: node for node in graph.nodes if isinstance(node, Attention) and node in names}
+    return CompiledProgram(transformer, heads, emitter.rules)
 
 
 class _Emitter:
@@ -34,6 +50,7 @@ class _Emitter:
         self.width = len(allocation.names)
         self.head_names, self.unit_names = UniqueNames(), UniqueNames()
         self.heads: dict[str, Attention] = {}
+        self.rules: dict[str, str] = {}
         self.targets: dict[Atom, dict[int, Fraction]] = {}
         for coordinate, written in enumerate(allocation.summands):
             for atom, factor in written.items():
@@ -121,7 +138,7 @@ class _Emitter:
                 hidden.add_norm(node, [self.targets.get((node, k), {}) for k in range(len(node.ranges))])
                 continue
             for k in self.written_components(node):
-                hidden.add(node.label(k), node.forms[k], node.activation, self.targets[(node, k)])
+                hidden.add(node.label(k), node.forms[k], node.activation, self.targets[(node, k)], node.rule)
         if end_of and end_of.loop:
             for update in self.allocation.updates[end_of.loop]:
                 name = self.allocation.names[update.coordinate]
@@ -130,7 +147,10 @@ class _Emitter:
                 hidden.clear(self.allocation.coordinate_of[atom])
         for coordinate, signed in clears:
             hidden.clear(coordinate, signed=signed)
-        return hidden.layer(self.width, self.unit_names)
+        layer = hidden.layer(self.width, self.unit_names)
+        names = dict(zip(hidden.units, layer.units, strict=True))
+        self.rules |= {names[key]: rule for key, rule in hidden.rules.items()}
+        return layer
 
 
 class _HiddenUnits:
@@ -140,10 +160,13 @@ class _HiddenUnits:
         self.allocation = allocation
         self.units: dict[object, tuple[str, dict[int, Fraction], Fraction, str, dict[int, Fraction]]] = {}
         self.constant: dict[int, Fraction] = {}
+        self.rules: dict[object, str] = {}
 
-    def add(self, name: str, form: Affine, activation: str, targets: dict[int, Fraction]) -> None:
+    def add(self, name: str, form: Affine, activation: str, targets: dict[int, Fraction], rule: str = "") -> None:
         reading = self.allocation.read(form)
-        self._add(name, reading.terms, reading.constant, activation, targets)
+        key = self._add(name, reading.terms, reading.constant, activation, targets)
+        if rule:
+            self.rules.setdefault(key, rule)
 
     def add_norm(self, node: Norm, targets: Sequence[dict[int, Fraction]]) -> None:
         """Add units that are normalised together; they are never merged."""
@@ -153,11 +176,12 @@ class _HiddenUnits:
 
     def _add(
         self, name: str, terms: dict[int, Fraction], bias: Fraction, activation: str, targets: dict[int, Fraction]
-    ) -> None:
+    ) -> object:
         key = (frozenset(terms.items()), bias, activation)
         if key not in self.units:
             self.units[key] = (name, terms, bias, activation, {})
         _add_scaled(self.units[key][4], targets)
+        return key
 
     def add_linear(self, name: str, form: Affine, targets: dict[int, Fraction]) -> None:
         """Add a form to coordinates: x = ReLU(x) - ReLU(-x), with the constant in the bias."""

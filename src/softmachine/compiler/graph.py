@@ -144,7 +144,10 @@ def program_to_graph(program: Program) -> SignalGraph:
 
 
 class _Merger:
-    """Common subexpression elimination: rebuilds a graph in topological order. Merged nodes keep the first name."""
+    """Common subexpression elimination: rebuilds a graph in topological order.
+
+    Merged nodes keep the name and the explanation of the first.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -198,11 +201,11 @@ class _Merger:
 
 
 def _structural_key(node: Node) -> object:
-    """Return the structural key of a node: all but its names; its width, because sparse tables do not imply it."""
+    """Return the structural key of a node: all but names and explanations; its width, not implied by sparse tables."""
     if isinstance(node, Carried | Loop):
         return node
     shared = {item.name for item in fields(Node)}
-    own = (getattr(node, item.name) for item in fields(node) if item.name not in shared)
+    own = (getattr(node, item.name) for item in fields(node) if item.compare and item.name not in shared)
     return (type(node), len(node.ranges), *(_hashable(value) for value in own))
 
 

@@ -6,10 +6,11 @@ And `CompileOptions`, from which a source is compiled to one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from softmachine.compiler import CompiledProgram, compile_with_nodes
 from softmachine.languages.source import Source
 from softmachine.theorems.codec import Codec
 from softmachine.theorems.theorem import Theorem
@@ -60,6 +61,23 @@ class Model:
         from softmachine.transformer.weights import compute_digest
 
         return self.certificate if self.certificate.soft_digest == compute_digest(self.weights) else None
+
+    @cached_property
+    def compiled_program(self) -> CompiledProgram:
+        """The theorem's program, compiled again: the explanations of the heads and the rules of the units, by name.
+
+        The weights of the model may be others: certified for softmax, or edited.
+        """
+        theorem = self.theorem
+        if self.certificate is not None:
+            attention = theorem.certified_variant
+        else:
+            attention = self.attention if self.attention in theorem.attentions else theorem.attentions[0]
+        return compile_with_nodes(theorem.signals(self.codec, attention))
+
+    def __getstate__(self) -> dict[str, object]:
+        """The fields; what is computed from them is not copied."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @property
     def certified_length(self) -> int | None:

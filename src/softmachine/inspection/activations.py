@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from softmachine.inspection.head_activation import HeadActivation
-from softmachine.inspection.hook_point import HookPoint
 from softmachine.transformer.head_view import EnclosedNumber, Enclosure, lower_end, upper_end
+
+if TYPE_CHECKING:
+    from softmachine.inspection.hooks import HookPoint
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ class Activations:
         segment: The index of the context, from 0.
         token: The token there.
         step: The step of the source language that is decided there, if any.
+        token_step: The step of the source language that the token is, if any.
         tokens: The tokens of the context, up to the last visible one.
         residual_streams: The residual stream after the embedding and after every sublayer that adds to it.
         heads: The activation of each head, layer by layer, and in every iteration of a loop.
@@ -105,6 +109,7 @@ class Activations:
     segment: int
     token: str
     step: int | None
+    token_step: int | None
     tokens: Sequence[str]
     residual_streams: tuple[ResidualStream, ...]
     heads: tuple[HeadActivation, ...]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from softmachine.engines.dense.attention import AttentionRecord, Hook, LayerIndex
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor
-from softmachine.inspection.hook_point import ATTENTION, HookPoint, HookPoints, match_searches
+from softmachine.inspection.hooks import ATTENTION, HookPoint, HookPoints, match_searches
 from softmachine.transformer.weights import Head
 
 Intervals = tuple[tuple[int, int], ...]

@@ -1,6 +1,6 @@
-"""One position of a run as text: attention of each head, changes of the residual stream, and logits.
+"""One position of a run as text: decision, attention of each head, changes of the residual stream, and logits.
 
-Attention of a head is explained by a sentence, the theorem's own or a generic one.
+Attention of a head is explained by a sentence: that of the node it was compiled from, or a generic one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from textwrap import wrap
 
 from softmachine.compiler.model import Model
 from softmachine.inspection.activations import Activations, Logits, ResidualStream
+from softmachine.inspection.decision import explain_decision
 from softmachine.inspection.head_activation import HeadActivation
-from softmachine.inspection.hook_point import ATTENTION, HookPoint
+from softmachine.inspection.hooks import ATTENTION, HookPoint
 from softmachine.support.text import pluralize, shorten_middle
 from softmachine.transformer.attention import AttentionKind
 from softmachine.transformer.head_view import (
@@ -21,6 +22,7 @@ from softmachine.transformer.head_view import (
     Enclosure,
     format_ends,
     format_fraction,
+    format_key,
     format_number,
     format_rounded_down,
     upper_end,
@@ -35,21 +37,27 @@ MAX_LISTED_POSITIONS = 4
 
 
 def explain_head(activation: HeadActivation, model: Model) -> str:
-    """Explain a head: its chosen positions, the score gap and the retrieved values; a theorem may have its own text."""
-    own = model.theorem.explain_head(model.codec, activation) if model.theorem.explain_head else None
-    clause = own or "; ".join([_format_chosen(activation), *_format_retrieved(activation)])
+    """Explain a head by the clause that its node carries, or by its chosen positions and values; and the score gap."""
+    node = model.compiled_program.heads.get(activation.name)
+    explains = None if node is None else node.explains
+    clause = explains(activation) if callable(explains) and activation.added else None
+    role = explains if isinstance(explains, str) else ""
+    clause = clause or "; ".join([_format_chosen(activation, role), *_format_retrieved(activation)])
     clause = clause if len(clause) <= MAX_CLAUSE_LENGTH else f"{clause[:MAX_CLAUSE_LENGTH]}…"
     return "; ".join([f"{shorten_middle(activation.name)}: {clause}", *_format_next_best(activation)])
 
 
-def _format_chosen(activation: HeadActivation) -> str:
-    """The generic clause: the positions that the head attends to."""
+def _format_chosen(activation: HeadActivation, role: str) -> str:
+    """The generic clause: the positions that the head attends to; of a single one, its role."""
     chosen, seen = activation.chosen, len(activation.visible)
     if not seen:
         return "sees nothing, so that it adds 0"
     if len(chosen) == 1:
-        token = shorten_middle(activation.tokens[chosen[0]])
-        return f"chose position {chosen[0]:,} ({token}){_format_tie_break(activation)}{_format_weight(activation)}"
+        weight = _format_weight(activation)
+        return (
+            f"chose {format_key(activation)}{f' as {role}' if role else ''}{_format_tie_break(activation)}"
+            f"{',' if role and weight else ''}{weight}"
+        )
     if len(chosen) == seen:
         return f"takes the mean of all {pluralize(seen, 'position')}"
     return f"takes the mean of {_format_positions(chosen)}, which tie{_format_weight(activation)}"
@@ -132,6 +140,7 @@ def format_activations(activations: Activations, model: Model) -> str:
     return "\n".join(
         [
             *_format_title(activations),
+            *_wrap(explain_decision(activations, model), "  ", hanging="    "),
             *_format_embedding(activations),
             *_format_layers(activations, model),
             *_format_logits(activations.logits),
@@ -236,6 +245,7 @@ def activations_to_json(activations: Activations, model: Model) -> dict[str, obj
         "segment": activations.segment,
         "place": activations.local_position,
         "token": activations.token,
+        "decision": explain_decision(activations, model),
         "heads": [
             {
                 "layer": head.hook_point.layer,

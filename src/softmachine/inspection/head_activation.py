@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import fmpq
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from softmachine.engines.dense.attention import AttentionRecord
 from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.python_objects import FlintArithmetic
-from softmachine.inspection.hook_point import HookPoint
 from softmachine.inspection.numbers import to_number, to_numbers
 from softmachine.transformer.head_view import EnclosedNumber
 from softmachine.transformer.weights import Head
+
+if TYPE_CHECKING:
+    from softmachine.inspection.hooks import HookPoint
 
 PositionArray = NDArray[np.intp]
 

@@ -179,6 +179,7 @@ class Inspection:
             segment=context.segment,
             token=self.contexts.token_at(position),
             step=self.step_at(position),
+            token_step=self.step_at(position - 1) if position else None,
             tokens=hook.tokens,
             residual_streams=tuple(hook.streams[place]),
             heads=tuple(hook.heads[place]),

@@ -17,6 +17,7 @@ from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.head_view import HeadExplanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,13 @@ class Unit(Node):
     """Hidden units of a feed-forward layer: ``activation`` of each form.
 
     ``after`` does not influence the values: the units are computed in the layer of these forms, or a later one.
+    ``rule`` is the rule of the source that the unit implements, as text; empty if it implements none.
     """
 
     forms: tuple[Affine, ...]
     activation: str
     after: tuple[Affine, ...] = ()
+    rule: str = field(default="", kw_only=True, compare=False)
     form_fields = ("forms", "after")
 
 
@@ -77,7 +80,7 @@ class Attention(Node):
 
     The author declares, and the exact interpreter checks: ``gap``, by which the maximal score exceeds every other score
     at least; ``fall``, how the other scores decay; ``single``, that keys tied for the maximum have equal values, so
-    that the average is one of them.
+    that the average is one of them. ``explains`` is the explanation of the head; it does not influence the weights.
     """
 
     query: tuple[Affine, ...]
@@ -89,6 +92,7 @@ class Attention(Node):
     gap: Fraction | Feature | None
     single_key: bool
     decay: ScoreDecay
+    explains: HeadExplanation | None = field(default=None, kw_only=True, compare=False)
     form_fields = ("query", "key", "value")
 
 
@@ -184,11 +188,14 @@ def position(feature: Feature, name: str | None = None) -> Signal:
     )
 
 
-def relu(name: str, signal: Signal, *, after: Signal | None = None) -> Signal:
-    """max(0, x), component by component; ``after`` delays it until another signal is computed, see :class:`Unit`."""
+def relu(name: str, signal: Signal, *, after: Signal | None = None, rule: str = "") -> Signal:
+    """max(0, x), component by component; ``after`` delays it until another signal is computed, see :class:`Unit`.
+
+    ``rule`` is the rule of the source that it implements, if any.
+    """
     waits = after.forms if after is not None else ()
     kinds = tuple(map(relu_range, signal.ranges))
-    return node_signal(Unit(name, kinds, signal.forms, "relu", waits, labels=signal.labels))
+    return node_signal(Unit(name, kinds, signal.forms, "relu", waits, labels=signal.labels, rule=rule))
 
 
 def step(name: str, signal: Signal) -> Signal:
@@ -221,12 +228,14 @@ def attend(
     gap: Fraction | Feature | int | None = None,
     single_key: bool = False,
     decay: ScoreDecay = ScoreDecay.FLAT,
+    explains: HeadExplanation | None = None,
 ) -> Signal:
     """The value at the keys with the highest score, query · key + bias(key position, query position).
 
     Without query and key, attention is uniform and the result is the mean over the visible positions. ``gap``,
     ``single_key`` and ``decay`` declare properties of the scores and of the values at tied keys, see
-    :class:`Attention`.
+    :class:`Attention`. ``explains`` explains an activation of the head; without it, the positions and the retrieved
+    values do.
     """
     queries, keys = (query.forms if query else ()), (key.forms if key else ())
     if len(queries) != len(keys):
@@ -253,6 +262,7 @@ def attend(
         single_key,
         decay,
         labels=value.labels,
+        explains=explains,
     )
     return node_signal(node, exclusive=chosen and value.is_one_hot)
 

@@ -235,6 +235,11 @@ class Codec(ABC, Generic[S_co]):
         self.source.word(word)
         return None
 
+    def describe_output(self, output: str, position: int) -> str:
+        """Describe an output at a position in terms of the source: by default, the output itself."""
+        del position
+        return output
+
     @property
     def chain_program(self) -> Source | None:
         """The C-RASP program whose chain of thought the model writes, if any."""

@@ -15,7 +15,6 @@ from softmachine.support.text import vector_name
 from softmachine.theorems.codec import Codec
 from softmachine.theorems.cost import Cost
 from softmachine.transformer.features import Feature, Relation
-from softmachine.transformer.head_view import HeadView
 from softmachine.transformer.trace_column import TraceColumn
 
 API_VERSION = 1
@@ -105,7 +104,6 @@ class Theorem:
         signals: Maps the codec and the kind of attention to the signals: the construction of the proof.
         steps: The proof in a few sentences.
         tour: A tour of the proof at one token of a run: questions, and the heads that answer them.
-        explain_head: Maps the codec and an observation of a head to an explanation, as a clause; None if there is none.
         paper_feature_name: Maps the source and a position feature of its model to the paper's name of that feature;
             None if the paper does not use it. Omitted if the theorem does not document this.
         columns: Maps the codec to the columns of the table of a run; None if there is no table.
@@ -130,7 +128,6 @@ class Theorem:
     signals: Callable[[Any, str], Program]
     steps: tuple[str, ...] = ()
     tour: tuple[TourStep, ...] = ()
-    explain_head: Callable[[Any, HeadView], str | None] | None = None
     paper_feature_name: Callable[[Any, Feature], str | None] | None = None
     columns: Callable[[Any], Iterable[TraceColumn]] | None = None
     length: str = ""

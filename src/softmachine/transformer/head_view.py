@@ -5,7 +5,7 @@ Numbers are fractions. Where softmax has no rational value they are enclosures: 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import (
     MAX_EMAX,
@@ -20,6 +20,8 @@ from decimal import (
 )
 from fractions import Fraction
 from typing import Protocol, TypeAlias
+
+from softmachine.support.text import shorten_middle
 
 SIGNIFICANT_DIGITS = 6
 """Significant digits of a rounded number."""
@@ -70,6 +72,11 @@ def lower_end(number: EnclosedNumber) -> Fraction:
 def upper_end(number: EnclosedNumber) -> Fraction:
     """The upper end."""
     return number.upper if isinstance(number, Enclosure) else number
+
+
+def midpoint(number: EnclosedNumber) -> Fraction:
+    """The number itself, or the midpoint of its enclosure."""
+    return number.midpoint if isinstance(number, Enclosure) else number
 
 
 def format_number(number: EnclosedNumber) -> str:
@@ -123,10 +130,6 @@ class HeadView(Protocol):
     """Activations of a head at one query position; positions count from 0."""
 
     @property
-    def name(self) -> str:
-        """The name of the head."""
-
-    @property
     def position(self) -> int:
         """The position of the query."""
 
@@ -139,25 +142,42 @@ class HeadView(Protocol):
         """The visible positions."""
 
     @property
-    def tied(self) -> Sequence[int]:
-        """The positions of maximal score; for softmax, all that are not certainly below the maximum."""
-
-    @property
     def chosen(self) -> Sequence[int]:
         """The positions that hard attention averages; for softmax, those of maximal score."""
-
-    @property
-    def gap(self) -> EnclosedNumber | None:
-        """The difference between the maximal and the next best score; None if there is none."""
-
-    @property
-    def next_best(self) -> Sequence[int]:
-        """The positions of the next best score."""
 
     @property
     def read(self) -> Mapping[str, EnclosedNumber]:
         """The residual stream at the query, by coordinate name."""
 
     @property
+    def retrieved(self) -> Sequence[EnclosedNumber]:
+        """The weighted mean of the values."""
+
+    @property
     def added(self) -> Mapping[str, EnclosedNumber]:
         """The output of the head, by coordinate name; includes zeros of coordinates that the head can write to."""
+
+
+HeadExplanation: TypeAlias = str | Callable[[HeadView], str | None]
+"""The explanation of a head: a noun phrase for the key that it selects, or a function from an activation to a clause.
+
+The function returns None for an activation that it does not describe.
+"""
+
+
+def format_key(view: HeadView) -> str:
+    """Format the first chosen key: its position and its token."""
+    return f"position {view.chosen[0]:,} ({shorten_middle(view.tokens[view.chosen[0]])})"
+
+
+def retrieved_bit(view: HeadView) -> bool:
+    """Whether the first retrieved number, a bit up to the error of softmax, is 1."""
+    return float(view.retrieved[0]) > 0.5
+
+
+def explain_sum(view: HeadView, name: str) -> str | None:
+    """Explain uniform attention as the sum of the integers that it averages; None for other attention."""
+    seen = len(view.visible)
+    if len(view.chosen) != seen:
+        return None
+    return f"{name} adds up to {round(midpoint(view.retrieved[0]) * seen):,} over {seen:,} positions"

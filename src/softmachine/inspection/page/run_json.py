@@ -13,6 +13,7 @@ from softmachine.engines.fast.audit import HeadResult, recompute_heads
 from softmachine.engines.fast.engine import FastEngine
 from softmachine.engines.result import NO_VERDICT
 from softmachine.inspection.attention_patterns import Intervals
+from softmachine.inspection.decision import explain_decision
 from softmachine.inspection.explanations import explain_head
 from softmachine.inspection.inspection import Inspection, is_exact
 from softmachine.inspection.numbers import Json, encode_number
@@ -129,7 +130,7 @@ def build_page_data(inspection: Inspection, position: int | None, command: str) 
             "constrained": [*part.constrained_positions()],
             "steps": [*part.steps()],
             "choices": encode_attended_keys(part),
-            "sentences": _sentences(part),
+            **_explanations(part),
         },
         "scene": _encode_view(scene),
         "soft": build_softmax_data(run.model, part.positions, part.length),
@@ -149,17 +150,20 @@ def _initial_position(part: Window, scene: RunView) -> int:
     return min(max(place, part.positions.start), part.positions.stop - 1) - part.positions.start
 
 
-def _sentences(part: Window) -> Json:
-    """The sentences about each head at each position; only for short runs in exact numbers."""
+def _explanations(part: Window) -> dict[str, Json]:
+    """The decision and the sentences about each head at each position; null except for short runs in exact numbers."""
     inspection, transformer = part.inspection, part.inspection.transformer
     heads = sum(len(layer.heads) for layer in transformer.iterate_layers(part.length))
     if not heads or heads * len(part.positions) > MAX_SENTENCES or not is_exact(transformer) or part.context.segment:
-        return None
-    model = inspection.run.model
-    return [
-        [explain_head(head, model).removeprefix(f"{shorten_middle(head.name)}: ") for head in activations.heads]
-        for activations in inspection.at_positions(part.positions)
-    ]
+        return {"decisions": None, "sentences": None}
+    model, found = inspection.run.model, list(inspection.at_positions(part.positions))
+    return {
+        "decisions": [explain_decision(activations, model) for activations in found],
+        "sentences": [
+            [explain_head(head, model).removeprefix(f"{shorten_middle(head.name)}: ") for head in activations.heads]
+            for activations in found
+        ],
+    }
 
 
 def _describe_run(part: Window, command: str) -> Json:

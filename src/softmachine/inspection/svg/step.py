@@ -1,4 +1,4 @@
-"""SVG of one step of a run: tokens, attention arcs, a sentence per head, and the state of the source.
+"""SVG of one step of a run: tokens, attention arcs, the decision, a sentence per head, and the state of the source.
 
 All positions are drawn if they fit; otherwise the relevant ones, with gaps between.
 """
@@ -11,6 +11,7 @@ from itertools import chain, islice
 from textwrap import wrap
 
 from softmachine.inspection.activations import Activations
+from softmachine.inspection.decision import explain_decision
 from softmachine.inspection.explanations import explain_head
 from softmachine.inspection.head_activation import HeadActivation
 from softmachine.inspection.inspection import Inspection
@@ -79,7 +80,7 @@ LINE_HEIGHT = 1.4 * FONT_SIZE
 
 
 def draw_step(inspection: Inspection, position: int = -1) -> Picture:
-    """Draw a position: an arc to each position that a head chose, and a sentence per head."""
+    """Draw a position: an arc to each position that a head chose, the decision, and a sentence per head."""
     activations = inspection.at(position)
     heads = _last_iterations(activations)
     drawing = Drawing(_title(inspection, activations))
@@ -236,7 +237,10 @@ def _style(number: int) -> tuple[str, str]:
 def _draw_legend(
     drawing: Drawing, inspection: Inspection, activations: Activations, heads: list[HeadActivation], y: float
 ) -> float:
-    """Write a sentence for each head, and the output; returns the y coordinate of the next line."""
+    """Write the decision, a sentence for each head, and the output; returns the y coordinate of the next line."""
+    for line in wrap(explain_decision(activations, inspection.run.model), TEXT_COLUMNS):
+        drawing.text(LEFT, y, line, bold=True)
+        y += LINE_HEIGHT
     for number, head in enumerate(heads[:MAX_HEADS]):
         colour, dash = _style(number)
         drawing.line(LEFT, y - 4, LEFT + 22, y - 4, colour=colour, width=1.5, dash=dash)

@@ -29,6 +29,7 @@ from softmachine.ir.primitives import named
 from softmachine.ir.ranges import BIT, integer
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax_weighting
 from softmachine.transformer.features import Constant, ceil_log2
+from softmachine.transformer.head_view import HeadExplanation
 from softmachine.transformer.table_features import AddressBit, AddressVector, TableFeature, rounded_unit_vector
 
 
@@ -86,11 +87,26 @@ def address_weighting(soft: bool, positions: int) -> Weighting:
     return softmax_weighting(Constant(max(4, ceil(log(16 * positions) / BIT_SCALE))))
 
 
-def fetch_by_scores(name: str, pairs: Iterable[tuple[Signal, Signal]], value: Signal, weighting: Weighting) -> Signal:
+def fetch_by_scores(
+    name: str,
+    pairs: Iterable[tuple[Signal, Signal]],
+    value: Signal,
+    weighting: Weighting,
+    *,
+    explains: HeadExplanation = "the position of the best score",
+) -> Signal:
     """The value at the best keys among all positions; the scores of the query-key pairs add up. Gap: 2."""
     query, key = (stack(*side) for side in zip(*pairs, strict=True))
     return attend(
-        name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=BIT_SCALE, single_key=True
+        name,
+        query=query,
+        key=key,
+        value=value,
+        mask=Mask.ALL,
+        weighting=weighting,
+        gap=BIT_SCALE,
+        single_key=True,
+        explains=explains,
     )
 
 

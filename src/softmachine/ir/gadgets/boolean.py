@@ -11,11 +11,11 @@ from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 
 
-def all_of(name: str, *bits: Signal) -> Signal:
-    """Conjunction: ReLU(b₁ + … + b_m - (m - 1)). Assumes bits; returns a bit. One unit."""
+def all_of(name: str, *bits: Signal, rule: str = "") -> Signal:
+    """Conjunction: ReLU(b₁ + … + b_m - (m - 1)). Assumes bits; returns a bit. One unit, of a ``rule``."""
     both = stack(*bits)
     both.require_bits(f"all_of {name!r}")
-    return relu(name, both.total - (len(both) - 1))
+    return relu(name, both.total - (len(both) - 1), rule=rule)
 
 
 def any_of(name: str, *bits: Signal) -> Signal:

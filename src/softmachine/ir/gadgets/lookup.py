@@ -12,7 +12,7 @@ squares nor position features are needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,6 +23,7 @@ from softmachine.ir.signal import Affine, Signal, constant, stack
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import HALF_RECIPROCAL, I_SQUARED, RECIPROCAL, Feature, I
+from softmachine.transformer.head_view import HeadExplanation, HeadView, format_key, retrieved_bit
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,19 @@ def position_with_square() -> WithSquare:
     return WithSquare(position(I), position(I_SQUARED))
 
 
-def mean(name: str, value: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
+def mean(name: str, value: Signal, mask: Mask = Mask.CAUSAL, *, explains: HeadExplanation | None = None) -> Signal:
     """The mean over the visible positions, by uniform attention; for integers and a causal mask, integers over i+1."""
-    return attend(name, value=value, mask=mask)
+    return attend(name, value=value, mask=mask, explains=explains)
 
 
 def lookup(
-    name: str, index: Signal, read: Signal, *, index_scale: Feature | None = None, mask: Mask = Mask.CAUSAL
+    name: str,
+    index: Signal,
+    read: Signal,
+    *,
+    index_scale: Feature | None = None,
+    mask: Mask = Mask.CAUSAL,
+    explains: HeadExplanation = "the position looked up",
 ) -> Signal:
     """The value of ``read`` at position x; if x is out of range, at the nearest visible position.
 
@@ -67,6 +74,7 @@ def lookup(
         gap=index_scale or Fraction(1),
         single_key=True,
         decay=ScoreDecay.QUADRATIC,
+        explains=explains,
     )
 
 
@@ -85,7 +93,15 @@ class RecoveredInteger:
     read: Signal
 
 
-def recover_integer(name: str, scaled: Signal, read: Signal, *, negative: bool, quantity: str = "") -> RecoveredInteger:
+def recover_integer(
+    name: str,
+    scaled: Signal,
+    read: Signal,
+    *,
+    negative: bool,
+    quantity: str = "",
+    explains: Callable[[int], HeadExplanation] = lambda _: "the position looked up",
+) -> RecoveredInteger:
     """Recover the integer h from h/(i+1), for -i ≤ h ≤ i, and the value of ``read`` at position max(0, h).
 
     Positions are nonnegative, so a second lookup, of -h, handles negative numbers: at most one of the two results is
@@ -97,15 +113,28 @@ def recover_integer(name: str, scaled: Signal, read: Signal, *, negative: bool, 
         read: The signal to read at position max(0, h).
         negative: Whether h may be negative; if not, the second head is omitted.
         quantity: The quantity in the names "recover …" of the heads; by default the name.
+        explains: The explanation of the head that looks up h (for 1) or -h (for -1).
     """
     place, quantity = position_with_square(), quantity or name
-    above = lookup(f"recover {quantity}", scaled, stack(place.value, place.square, read), index_scale=RECIPROCAL)
+    above = lookup(
+        f"recover {quantity}",
+        scaled,
+        stack(place.value, place.square, read),
+        index_scale=RECIPROCAL,
+        explains=explains(1),
+    )
     value, square, found = above[0], above[1], above[2:]
     if read.labels:
         found = named(f"read at {name}", found.with_labels(read.labels, exclusive=read.is_one_hot))
     below = constant(0)
     if negative:
-        mirrored = lookup(f"recover -{quantity}", -scaled, stack(place.value, place.square), index_scale=RECIPROCAL)
+        mirrored = lookup(
+            f"recover -{quantity}",
+            -scaled,
+            stack(place.value, place.square),
+            index_scale=RECIPROCAL,
+            explains=explains(-1),
+        )
         below = named(f"-{name} if negative", mirrored[0])
         value, square = value - mirrored[0], square + mirrored[1]
     return RecoveredInteger(WithSquare(named(name, value), named(f"{name}²", square)), below, found)
@@ -118,6 +147,7 @@ def fetch_latest(
     where: Signal | None = None,
     matches: tuple[WithSquare, WithSquare] | None = None,
     mask: Mask = Mask.CAUSAL,
+    explains: HeadExplanation = "the latest of the best matches",
 ) -> Signal:
     """The value of ``read`` at the latest position among the best matches.
 
@@ -127,6 +157,7 @@ def fetch_latest(
         where: A bit at the key that should be 1.
         matches: An integer with its square at the key, and one at the query, that should be equal.
         mask: Which earlier positions are visible.
+        explains: The explanation of the head.
 
     The score is where - (k - q)² + j / (2(i+1)), expanded to 2kq - k² - q² so that it is small near the match, with the
     tie-breaking term last: this order keeps float64 exact for 10⁸ steps. Gap: 1/(2(i+1)).
@@ -156,6 +187,7 @@ def fetch_latest(
         gap=HALF_RECIPROCAL,
         single_key=True,
         decay=ScoreDecay.LINEAR,
+        explains=explains,
     )
 
 
@@ -169,17 +201,35 @@ def exists(name: str, where: Signal, *, match: tuple[Signal, Signal] | None = No
     ours, theirs = match or (None, None)
     query = stack(ours, constant(1)) if ours else constant(1)
     key = stack(theirs, where) if theirs else where
-    return attend(name, query=query, key=key, value=where, mask=mask, gap=1, single_key=True)
+    return attend(
+        name, query=query, key=key, value=where, mask=mask, gap=1, single_key=True, explains=_explain_existence
+    )
 
 
-def fetch(name: str, address: Signal, keys: Signal, read: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
+def _explain_existence(view: HeadView) -> str | None:
+    """Explain a head whose value is a bit of the chosen positions."""
+    if not view.chosen:
+        return None
+    found = "the bit is 1 at" if retrieved_bit(view) else "the bit is 0 at all visible positions that match, such as"
+    return f"{found} {format_key(view)}"
+
+
+def fetch(
+    name: str,
+    address: Signal,
+    keys: Signal,
+    read: Signal,
+    mask: Mask = Mask.CAUSAL,
+    *,
+    explains: HeadExplanation = "the position with the address",
+) -> Signal:
     """The value of ``read`` where the ±1 vector ``keys`` equals ``address``. Gap: 2."""
-    return attend(name, query=address, key=keys, value=read, mask=mask, gap=2, single_key=True)
+    return attend(name, query=address, key=keys, value=read, mask=mask, gap=2, single_key=True, explains=explains)
 
 
 def fetch_previous(name: str, read: Signal) -> Signal:
     """The value of ``read`` at position i - 1; at position 0, its own value. Gap: 1."""
-    return lookup(name, position(I) - 1, read)
+    return lookup(name, position(I) - 1, read, explains="the previous position, or the first")
 
 
 def first_position(name: str = "first") -> Signal:
@@ -195,17 +245,19 @@ class TableRow:
         name: The name of the unit, for example the rule that the row implements.
         conditions: Bits that must all be 1.
         outputs: The labels whose outputs are 1.
+        rule: The rule of the source that the row implements, if any.
     """
 
     name: str
     conditions: tuple[Signal, ...]
     outputs: tuple[str, ...]
+    rule: str = ""
 
 
 def lookup_table(name: str, labels: Sequence[str], rows: Sequence[TableRow]) -> Signal:
     """One bit per label: 1 where a row with that output applies. Assumes at most one row applies. One unit per row."""
     _require_labels(f"table {name!r}", [label for row in rows for label in row.outputs], labels)
-    units = [all_of(f"{name}: {row.name}", *row.conditions).forms[0] for row in rows]
+    units = [all_of(f"{name}: {row.name}", *row.conditions, rule=row.rule).forms[0] for row in rows]
     forms = {label: [unit for unit, row in zip(units, rows, strict=True) if label in row.outputs] for label in labels}
     sums = tuple(Affine.sum(forms[label]) for label in labels)
     return named(name, Signal(sums, (BIT,) * len(sums), tuple(labels)))
@@ -256,4 +308,4 @@ def lookup_by_hash(
         layer_norm_hash(f"{name}: query hash", index, index_scale),
         layer_norm_hash("hash of the position", position, position_scale),
     )
-    return attend(name, query=query, key=key, value=read, mask=mask)
+    return attend(name, query=query, key=key, value=read, mask=mask, explains="the position looked up")

@@ -18,6 +18,7 @@ from softmachine.ir.ranges import BIT, SIGN, ValueRange, integer
 from softmachine.ir.signal import Signal, constant, stack, sum_signals, weighted_sum
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import Bit
+from softmachine.transformer.head_view import HeadExplanation, HeadView, format_key, retrieved_bit
 
 
 def encode_register(number: int, bits: int) -> tuple[int, ...]:
@@ -40,12 +41,14 @@ def is_register_zero(name: str, register: Signal) -> Signal:
     return register_equals(name, register, (-1,) * len(register))
 
 
-def register_equals(name: str, register: Signal, number: tuple[int, ...], *, blockers: Signal | None = None) -> Signal:
-    """A bit: whether a vector of ±1 equals ``number``, and no bit of ``blockers`` is 1. One unit."""
+def register_equals(
+    name: str, register: Signal, number: tuple[int, ...], *, blockers: Signal | None = None, rule: str = ""
+) -> Signal:
+    """A bit: whether a vector of ±1 equals ``number``, and no bit of ``blockers`` is 1. One unit, of a ``rule``."""
     _require_same_width(f"matches {name!r}", register, len(number))
     parts = [(sign, register[k]) for k, sign in enumerate(number)]
     parts += [(-1, blockers[k]) for k in range(len(blockers))] if blockers is not None else []
-    return relu(name, weighted_sum(parts, 1 - len(number), _at_most_one(len(parts))))
+    return relu(name, weighted_sum(parts, 1 - len(number), _at_most_one(len(parts))), rule=rule)
 
 
 def keep_where(name: str, register: Signal, where: Signal, *, after: Signal | None = None) -> Signal:
@@ -201,7 +204,9 @@ def repeat(signal: Signal, count: int) -> Signal:
     return stack(*([signal] * count))
 
 
-def fetch_highest_ranked(name: str, ranks: Sequence[Signal], read: Signal) -> Signal:
+def fetch_highest_ranked(
+    name: str, ranks: Sequence[Signal], read: Signal, *, explains: HeadExplanation = "the position of the highest rank"
+) -> Signal:
     """The value of ``read`` at the visible position of the highest rank: where ranked[-1] is 1, else ranked[-2], etc.
 
     Assumes that each of the bits is 1 at most at one visible position, and the first of them at position 0; ``read``
@@ -209,7 +214,7 @@ def fetch_highest_ranked(name: str, ranks: Sequence[Signal], read: Signal) -> Si
     """
     stack(*ranks).require_bits(f"broadcast {name!r}")
     key = stack(*(repeat(bit, rank) for rank, bit in enumerate(ranks, 1)))
-    return attend(name, query=ones(len(key)), key=key, value=read, gap=1, single_key=True)
+    return attend(name, query=ones(len(key)), key=key, value=read, gap=1, single_key=True, explains=explains)
 
 
 def register_occurs(name: str, register: Signal, keys: Signal, sink: Signal) -> Signal:
@@ -240,4 +245,11 @@ def binary_search_step(
     weight = len(address) + len(prefix) - 1
     query = stack(address, *prefix, ones(weight))
     key = stack(keys, *key_prefix, repeat(sink, weight))
-    return attend(name, query=query, key=key, value=1 - sink, gap=1, single_key=True)
+    return attend(name, query=query, key=key, value=1 - sink, gap=1, single_key=True, explains=_explain_match)
+
+
+def _explain_match(view: HeadView) -> str | None:
+    """Explain a head that attends to a match or to the sink."""
+    if not view.chosen:
+        return None
+    return f"{'found a match' if retrieved_bit(view) else 'found no match'}: chose {format_key(view)}"

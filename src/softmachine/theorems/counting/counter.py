@@ -43,7 +43,6 @@ from softmachine.theorems.counting.crasp.theorem import (
     RULES_STEP,
     UNIFORM_REQUIREMENTS,
     build_signals,
-    explain_head,
 )
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 
@@ -141,6 +140,12 @@ class CounterCodec(DecoderCodec[CounterMachine]):
             transitions=taken,
         )
 
+    def describe_output(self, output: str, position: int = 0) -> str:
+        """Describe a transition, with its number, counted from 1; a verdict is described by itself."""
+        del position
+        names = list(self.transitions)
+        return f"transition {names.index(output) + 1}: {self.transitions[output]}" if output in names else output
+
     def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """The counters, and at every position the transition that is taken next."""
         before = self.parse_output(word, window.generated_before)
@@ -231,7 +236,7 @@ _REFERENCE = "Softmax Transformers are Turing-Complete, Lemma 3.5 and Propositio
 
 def signals(codec: CounterCodec, attention: str, sign: SignUnits) -> Signals:
     """The signals of the machine's C-RASP program."""
-    return build_signals(codec.program, sign, attention, codec.length)
+    return build_signals(codec.program, sign, attention, codec.length, codec.describe_output)
 
 
 def _theorem(name: str, sign_units: SignUnits, units: str, needs: Requirements, rank: int, length: str = "") -> Theorem:
@@ -251,7 +256,6 @@ def _theorem(name: str, sign_units: SignUnits, units: str, needs: Requirements, 
             "Each transition is a rule of C-RASP with chain of thought, which the theorem crasp compiles.",
         ),
         tour=TOUR,
-        explain_head=explain_head,
         features=(InRelation,),
         length=length,
         rank=rank,

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from softmachine.ir import Program, Signal, constant, loop, recogniser, stack
 from softmachine.ir.gadgets import any_of
@@ -40,7 +41,7 @@ from softmachine.theorems.cost import Cost, parameter
 from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 from softmachine.transformer.features import ceil_log2
-from softmachine.transformer.head_view import EnclosedNumber, HeadView
+from softmachine.transformer.head_view import HeadView, retrieved_bit
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,14 @@ class GraphCodec(AnsweringCodec[Graph]):
         """The edges."""
         arrow = "→" if self.source.directed else "–"
         return tuple(f"{one} {arrow} {other}" for one, other in self.source.edges)
+
+    def describe_output(self, output: str, position: int) -> str:
+        """Describe whether there is a path between the pair of vertices at a position."""
+        vertices = self.source.vertices
+        if position >= len(vertices) ** 2:
+            return output
+        first, last = divmod(position, len(vertices))
+        return f"a path from {vertices[first]} to {vertices[last]} is {output}"
 
     def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """Return the graph; a position represents a pair of vertices, or a pair with an intermediate vertex."""
@@ -144,28 +153,26 @@ TOUR = (
 )
 
 
-def explain_head(codec: GraphCodec, view: HeadView) -> str | None:
-    """Explain an observation of a head; None at positions whose result is not used."""
-    vertices, position = codec.source.vertices, view.position
-    count = len(vertices)
-    found = view.added.get(view.name)
-    if found is None:
-        return None
-    if position < count**2 and view.name == "i to j over some k":
+def _explain_path(view: HeadView, name: str, vertices: Sequence[str]) -> str | None:
+    """Explain a head of a triple, "i to k" or "k to j", or of a pair; None at positions whose result is not used."""
+    count, position = len(vertices), view.position
+    answer = "there is a path" if retrieved_bit(view) else "no path yet"
+    if name == OVER_SOME_VERTEX:
+        if position >= count**2:
+            return None
         first, last = divmod(position, count)
-        return f"{vertices[first]} to {vertices[last]} over some vertex: {_describe_answer(found)}"
-    if position < count**2 or view.name == "i to j over some k":
+        return f"{vertices[first]} to {vertices[last]} over some vertex: {answer}"
+    if not count**2 <= position < count_positions(count):
         return None
     first, rest = divmod(position - count**2, count**2)
     middle, last = divmod(rest, count)
-    ends = (first, middle) if view.name == "i to k" else (middle, last)
-    return (
-        f"{vertices[ends[0]]} to {vertices[ends[1]]}, asked at position {view.chosen[0]:,}: {_describe_answer(found)}"
-    )
+    ends = (first, middle) if name == FIRST_HALF else (middle, last)
+    if tuple(view.chosen) != (ends[0] * count + ends[1],):
+        return None
+    return f"{vertices[ends[0]]} to {vertices[ends[1]]}, asked at position {view.chosen[0]:,}: {answer}"
 
 
-def _describe_answer(found: EnclosedNumber) -> str:
-    return "there is a path" if float(found) > 0.5 else "no path yet"
+FIRST_HALF, SECOND_HALF, OVER_SOME_VERTEX = "i to k", "k to j", "i to j over some k"
 
 
 TOKENS = ("0", "1", PAD_TOKEN)
@@ -178,13 +185,14 @@ def count_positions(vertices: int) -> int:
     return vertices**2 + vertices**3
 
 
-def signals(vertices: int, *, soft: bool, mask: int = 0) -> Program:
+def signals(vertices: int, *, soft: bool, mask: int = 0, names: Sequence[str] = ()) -> Program:
     """Build a transformer that outputs at the position of every pair (i, j) whether j is reachable from i.
 
     Args:
         vertices: N.
         soft: Whether attention is softmax.
         mask: The total number of positions, if it is composed with a reduction.
+        names: The names of the vertices, for explanations.
 
     Raises:
         ConstructionError: If there are more than the maximal number of vertices.
@@ -195,11 +203,11 @@ def signals(vertices: int, *, soft: bool, mask: int = 0) -> Program:
             hint=f"at most {MAX_VERTICES} vertices are allowed",
         )
     edge = token("edge", {"1": (1,), "0": (0,), PAD_TOKEN: (0,)})
-    reached = transitive_closure(vertices, edge, soft=soft, mask=mask)
+    reached = transitive_closure(vertices, edge, soft=soft, mask=mask, names=names)
     return recogniser(f"connectivity-{vertices}", TOKENS, reached, positions=count_positions(vertices))
 
 
-def transitive_closure(vertices: int, edge: Signal, *, soft: bool, mask: int = 0) -> Signal:
+def transitive_closure(vertices: int, edge: Signal, *, soft: bool, mask: int = 0, names: Sequence[str] = ()) -> Signal:
     """Whether j is reachable from i, at the position of (i, j).
 
     Args:
@@ -207,25 +215,28 @@ def transitive_closure(vertices: int, edge: Signal, *, soft: bool, mask: int = 0
         edge: At the position of (i, j), whether there is an edge from i to j; elsewhere 0.
         soft: Whether attention is softmax.
         mask: The total number of positions, if there are more than those of pairs and triples.
+        names: The names of the vertices, for explanations; by default their numbers.
     """
     # Step 1. A position for each pair and each triple.
     first, middle, last, is_pair, is_triple = _index_features(vertices)
     weighting = address_weighting(soft, max(mask, count_positions(vertices)))
+    names = names or [f"vertex {number}" for number in range(vertices)]
 
     def fetch(name: str, ends: Signal, others: Signal, value: Signal, *more: tuple[Signal, Signal]) -> Signal:
         """The value at the pair or triple with the given ends, except at ``others``."""
+        scores = [address_scores(ends, stack(first, last)), penalty_scores(others), *more]
         return fetch_by_scores(
-            name, [address_scores(ends, stack(first, last)), penalty_scores(others), *more], value, weighting
+            name, scores, value, weighting, explains=partial(_explain_path, name=name, vertices=names)
         )
 
     def turn(reached: Signal) -> Signal:
         # Step 2. A triple fetches whether there are paths of half the length.
-        before = fetch("i to k", stack(first, middle), is_triple, reached)
-        after = fetch("k to j", stack(middle, last), is_triple, reached)
+        before = fetch(FIRST_HALF, stack(first, middle), is_triple, reached)
+        after = fetch(SECOND_HALF, stack(middle, last), is_triple, reached)
         over = conjunction("path over k", before, after, is_triple)
         # Step 3. A pair attends to a triple that has both.
         preferred = (constant(BIT_SCALE), over - 1)
-        some = fetch("i to j over some k", stack(first, last), is_pair, over, preferred)
+        some = fetch(OVER_SOME_VERTEX, stack(first, last), is_pair, over, preferred)
         return round_to_bit("reached", some, is_pair)
 
     same = [int(i == j) for i in range(vertices) for j in range(vertices)]
@@ -269,14 +280,15 @@ THEOREMS = (
         Graph,
         ("hard", "soft"),
         codec=lambda graph, _: GraphCodec(graph),
-        signals=lambda codec, attention: signals(len(codec.source.vertices), soft=attention == "soft"),
+        signals=lambda codec, attention: signals(
+            len(codec.source.vertices), soft=attention == "soft", names=codec.source.vertices
+        ),
         steps=(
             "There is a position for each pair (i, j), which reads the adjacency matrix, and one for each triple.",
             "A triple (i, k, j) fetches from (i, k) and (k, j) whether there are paths of half the length.",
             "A pair attends to a triple that has both; ⌈log₂ N⌉ iterations suffice.",
         ),
         tour=TOUR,
-        explain_head=explain_head,
         rank=1,
     ),
 )

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from softmachine.ir import Program, Signal, attend, constant, named, norm
 from softmachine.ir.gadgets import gate
@@ -39,6 +40,7 @@ from softmachine.theorems.logic.temporal.theorem import COUNTS, PREDICATES, WIDT
 from softmachine.theorems.logic.temporal_unique_hard import HEADS, LAYERS, UniqueHardHeads, positionless_theorem
 from softmachine.theorems.theorem import Requirements
 from softmachine.transformer.attention import Mask
+from softmachine.transformer.head_view import explain_sum
 
 HALF = Fraction(1, 2)
 
@@ -73,10 +75,10 @@ class LayerNormHeads(UniqueHardHeads):
     def _share(self, name: str, count: logic.Count, value: Signal) -> Signal:
         """A count divided by the number of visible positions."""
         if isinstance(count, logic.LeftCount):
-            return attend(
-                f"mean of {name}", value=gate(f"counted in {name}", value, blockers=self.start), mask=Mask.CAUSAL
-            )
-        return attend(f"mean of {name}", value=value, mask=Mask.ANTICAUSAL)
+            value, mask = gate(f"counted in {name}", value, blockers=self.start), Mask.CAUSAL
+        else:
+            mask = Mask.ANTICAUSAL
+        return attend(f"mean of {name}", value=value, mask=mask, explains=partial(explain_sum, name=name))
 
     def _inverse_visible(self, count: logic.Count) -> Signal:
         """1 over the number of visible positions: the mean of a bit that is 1 at exactly one of them."""

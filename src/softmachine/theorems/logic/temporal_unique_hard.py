@@ -34,11 +34,11 @@ from softmachine.theorems.logic.temporal.theorem import (
     UNIQUE_HARD_TOUR,
     WIDTH,
     WITNESSES,
-    explain_head,
     paper_name,
 )
 from softmachine.theorems.theorem import Requirements, Theorem
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
+from softmachine.transformer.head_view import HeadExplanation
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,16 @@ class UniqueHardHeads:
             return self._fetch_strictly(name, gate(f"{name}: not at the start", of, blockers=self.start), Mask.PAST)
         return self._fetch_strictly(name, of, Mask.FUTURE)
 
-    def fetch_witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
+    def fetch_witness(
+        self, name: str, holding: Signal, reached: Signal, mask: Mask, explains: HeadExplanation
+    ) -> Signal:
         """Since and until: ψ at the nearest position with ¬φ or ψ; if there is none, at this one, where ψ fails."""
         decider = any_of(f"decides {name}", ~holding, reached)
         key = gate(f"{name}: not at the start", decider, blockers=self.start)
         weighting = RIGHTMOST_HARD if mask is Mask.CAUSAL else LEFTMOST_HARD
-        found = attend(name, query=constant(1), key=key, value=reached, mask=mask, weighting=weighting, gap=1)
+        found = attend(
+            name, query=constant(1), key=key, value=reached, mask=mask, weighting=weighting, gap=1, explains=explains
+        )
         return round_unit_bit(f"{name} rounded", found)
 
     def fetch_at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
@@ -88,7 +92,9 @@ class UniqueHardHeads:
     def _fetch_strictly(self, name: str, read: Signal, mask: Mask) -> Signal:
         """``read`` at the nearest position strictly before or after; 0 if there is none."""
         weighting = RIGHTMOST_HARD if mask is Mask.PAST else LEFTMOST_HARD
-        return round_unit_bit(f"{name} rounded", attend(name, value=read, mask=mask, weighting=weighting))
+        role = "the position before" if mask is Mask.PAST else "the position after"
+        found = attend(name, value=read, mask=mask, weighting=weighting, explains=role)
+        return round_unit_bit(f"{name} rounded", found)
 
 
 def signals(specification: Specification) -> Program:
@@ -117,7 +123,6 @@ positionless_theorem = partial(
     attentions=("hard",),
     codec=lambda source, _: TemporalCodec(source, not find_fragment(to_core(source.formula)).is_past_only),
     tour=UNIQUE_HARD_TOUR,
-    explain_head=explain_head,
     paper_feature_name=paper_name,
     features=(PositionPredicate,),
 )

@@ -67,6 +67,7 @@ class IntegerGadgets:
             gap=gap,
             single_key=True,
             decay=ScoreDecay.QUADRATIC if even is None else ScoreDecay.FLAT,
+            explains="the position looked up",
         )
 
     def integer_at(self, name: str, index: Signal, unit: Signal) -> BoundedInteger:
@@ -280,6 +281,7 @@ class IntegerGadgets:
             mask=self.layout.mask,
             gap=delta,
             single_key=True,
+            explains="position 1 for a positive number, position 0 for others",
         ).with_range(BIT)
 
     def floor(self, name: str, value: Signal, like: BoundedFraction) -> BoundedInteger:

@@ -317,6 +317,12 @@ def action_labels(action: Action) -> tuple[str, ...]:
     return tuple(labels)
 
 
+def describe_rule(number: int, rule: Rule) -> str:
+    """Describe a rule: its number, counted from 1, its state and symbols, and its action."""
+    read, write, move = (" ".join(part) for part in (rule.read, rule.write, rule.move))
+    return f"rule {number}: ({rule.state}, {read}) → ({rule.next}, {write}, {move})"
+
+
 def rule_rows(
     machine: TuringMachine,
     state: Signal,
@@ -325,10 +331,11 @@ def rule_rows(
     labels: Callable[[Action], tuple[str, ...]] = action_labels,
 ) -> Iterator[TableRow]:
     """Yield the rows of the transition table: one per rule; several where a head may be at the left end."""
-    for rule in machine.rules:
+    for number, rule in enumerate(machine.rules, 1):
         read = (state[rule.state], *(own[label] for own, label in zip(symbol, rule.read, strict=True)))
         for conditions, move in _moves_at_left_end(machine, rule, at_end):
-            yield TableRow(str(rule), (*read, *conditions), labels(Action(rule.next, rule.write, move)))
+            outputs = labels(Action(rule.next, rule.write, move))
+            yield TableRow(str(rule), (*read, *conditions), outputs, describe_rule(number, rule))
 
 
 def _moves_at_left_end(

@@ -83,6 +83,7 @@ def signals(codec: CheckpointCodec) -> Program:
             gap=Fraction(1, 1 << codec.address_bits),
             single_key=True,
             decay=ScoreDecay.LINEAR,
+            explains="the latest that wrote to this cell",
         )
         symbol.append(name_symbol_under_head(machine, k, found))
 

@@ -284,6 +284,7 @@ def _latest_symbol(
             value=wrote,
             gap=Fraction(1, codec.length * (codec.length + 1)),
             single_key=True,
+            explains="the latest that wrote to this cell",
         )
     place = [position(Bit(k)) for k in range(bits)]
     if codec.length <= MAX_ONE_STAGE_POSITIONS:
@@ -322,6 +323,7 @@ def _latest_in_stage(
         value=read,
         gap=1,
         single_key=True,
+        explains="the latest that wrote to this cell",
     )
 
 

@@ -46,6 +46,7 @@ class Model {
     this.count = this.tokens.length;
     /** The first position that is shown; internally, positions count from 0. */
     this.first = /** @type {number} */ (context.first);
+    this.decisions = /** @type {string[]|null} */ (context.decisions);
     this.sentences = /** @type {string[][]|null} */ (context.sentences);
     this.exact = /** @type {boolean} */ (weights.exact);
     /** Whether a layer norm of several numbers takes a square root. */

@@ -289,6 +289,8 @@ class Page {
         ? [data.context.decodes ? ', emits ' : ', answers ', named(emitted, 20, { class: 'tag warm' })]
         : []),
     );
+    byId('decision').textContent =
+      model.decisions && this.state.sharpness === null ? shown(model.decisions[position], 600) : '';
     byId('announcement').textContent = byId('where').textContent;
   }
 }

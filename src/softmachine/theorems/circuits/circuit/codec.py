@@ -154,6 +154,11 @@ class CircuitCodecBase(AnsweringCodec[Circuit]):
         """The gates."""
         return tuple(map(str, self.computed_circuit.sorted_gates))
 
+    def describe_output(self, output: str, position: int) -> str:
+        """Describe the value of the wire at a position."""
+        wires = {place: wire for wire, place in self.wire_positions.items()}
+        return f"wire {wires[position]} is {output}" if position in wires else output
+
     def run_view(self, word: Word, window: TokenWindow) -> RunView:
         """Return the circuit with the values of its wires, and at every gate's position its line."""
         written, focus = self.computed_circuit, self.output_positions[0]

@@ -49,7 +49,7 @@ from softmachine.theorems.shared.recogniser_codec import PAD_TOKEN
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 from softmachine.transformer import features
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax_weighting
-from softmachine.transformer.head_view import HeadView
+from softmachine.transformer.head_view import HeadExplanation, HeadView
 from softmachine.transformer.table_features import NO_ADDRESS, TableFeature
 
 _WIRING_STEP = TourStep(
@@ -98,31 +98,34 @@ UNIT_VECTOR_TOUR = (
 )
 
 
-def explain_head(codec: CircuitCodec, view: HeadView) -> str | None:
-    """Explain an observation of a head; None at positions whose result is not used."""
-    here = codec.layout.contents[view.position]
-    if here.gate is None or not view.chosen or (view.name == "wire" and not here.is_argument):
-        return None
-    if view.name == "wire":
-        wire = _describe_wire(codec, here.source)
-        return f"an argument of {_describe_gate(here)} is {wire}, at position {view.chosen[0]:,}"
-    if here.is_argument:
-        return None
-    if view.name == "decides" and len(view.chosen) > 1:
-        return f"{len(view.chosen):,} arguments of {_describe_gate(here)} decide alike"
-    if view.name == "decides":
-        there = codec.layout.contents[view.chosen[0]]
-        wire = _describe_wire(codec, there.source)
-        return f"{_describe_gate(here)} is decided by its argument {wire}, at position {view.chosen[0]:,}"
-    return f"{_describe_gate(here)} takes the mean of its {len(view.chosen):,} arguments"
-
-
 def _describe_gate(slot: PositionContent) -> str:
     return f"gate {slot.gate.name} ({slot.gate.kind})" if slot.gate else "an input"
 
 
-def _describe_wire(codec: CircuitCodec, address: int) -> str:
-    return f"wire {codec.layout.circuit.wires[address]}"
+def _explain_argument(view: HeadView, layout: CircuitLayout) -> str | None:
+    """Explain the head that fetches the bit of a wire; None at positions whose result is not used."""
+    here = layout.contents[view.position]
+    if here.gate is None or not here.is_argument or len(view.chosen) != 1:
+        return None
+    if layout.contents[view.chosen[0]].own_address != here.source:
+        return None
+    wire = f"wire {layout.circuit.wires[here.source]}"
+    return f"an argument of {_describe_gate(here)} is {wire}, at position {view.chosen[0]:,}"
+
+
+def _explain_gate(view: HeadView, layout: CircuitLayout, *, by_mean: bool) -> str | None:
+    """Explain the head of a gate; None at positions whose result is not used."""
+    here, chosen = layout.contents[view.position], [layout.contents[position] for position in view.chosen]
+    if here.gate is None or here.is_argument or not chosen:
+        return None
+    if any(not there.is_argument or there.target != here.own_address for there in chosen):
+        return None
+    if by_mean:
+        return f"{_describe_gate(here)} takes the mean of its {len(chosen):,} arguments"
+    if len(chosen) > 1:
+        return f"{len(chosen):,} arguments of {_describe_gate(here)} decide alike"
+    wire = f"wire {layout.circuit.wires[chosen[0].source]}"
+    return f"{_describe_gate(here)} is decided by its argument {wire}, at position {view.chosen[0]:,}"
 
 
 TOKENS = ("0", "1", PAD_TOKEN)
@@ -140,17 +143,21 @@ def evaluate_gates_once(
     wants_one: Signal,
     wants_zero: Signal,
     weighting: Weighting,
+    explains_argument: HeadExplanation = "the position of the wire",
+    explains_gate: HeadExplanation = "an argument of the gate",
 ) -> Signal:
     """One iteration: the values of the wires after AND, OR (plain) and NOT gates are evaluated once more.
 
     The query-key pair ``addresses`` addresses the wire of an argument, those of ``own_arguments`` the arguments of a
-    gate. A gate is determined by an argument that is 1, if it ``wants_one``, or 0, if it ``wants_zero``.
+    gate. A gate is determined by an argument that is 1, if it ``wants_one``, or 0, if it ``wants_zero``. The last two
+    parameters explain the two heads.
     """
     # Step 2. An argument fetches the bit of its wire.
-    argument = round_to_bit("argument", fetch_by_scores("wire", [addresses], value, weighting), is_argument)
+    wire = fetch_by_scores("wire", [addresses], value, weighting, explains=explains_argument)
+    argument = round_to_bit("argument", wire, is_argument)
     # Step 3. A gate attends to an argument that determines it, and takes its bit.
     decisive = (BIT_SCALE * wants_one, argument - 1), (BIT_SCALE * wants_zero, -argument)
-    decides = fetch_by_scores("decides", [*own_arguments, *decisive], argument, weighting)
+    decides = fetch_by_scores("decides", [*own_arguments, *decisive], argument, weighting, explains=explains_gate)
     plain, same = round_to_bit("AND or OR", decides, is_and_or), round_to_bit("not NOT", decides, is_not)
     return (initial + plain + is_not - same).with_range(BIT)
 
@@ -174,6 +181,8 @@ def binary_signals(layout: CircuitLayout, *, soft: bool) -> Program:
         wants_one=position_flag("of OR", layout.gates_and_arguments(GateKind.OR)),
         wants_zero=position_flag("of AND or NOT", layout.gates_and_arguments(GateKind.AND, GateKind.NOT)),
         weighting=address_weighting(soft, len(layout.contents)),
+        explains_argument=partial(_explain_argument, layout=layout),
+        explains_gate=partial(_explain_gate, layout=layout, by_mean=False),
     )
     return _iterate(layout, turn)
 
@@ -194,9 +203,11 @@ def unit_signals(layout: CircuitLayout, *, soft: bool) -> Program:
     is_argument, is_not = _is_argument(layout), position_flag("is NOT", layout.gates(GateKind.NOT))
     steepness = 1 << features.ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
 
-    def found(name: str, address: Signal, held: Signal, value: Signal) -> Signal:
-        query, key = numbers.scale * stack(address, constant(-1)), stack(held, constant(1))
-        return attend(name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=numbers.gap)
+    def found(name: str, address: Signal, held: Signal, value: Signal, explains: HeadExplanation) -> Signal:
+        query, key, gap = numbers.scale * stack(address, constant(-1)), stack(held, constant(1)), numbers.gap
+        return attend(
+            name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=gap, explains=explains
+        )
 
     def above(name: str, share: Signal, limit: Signal) -> Signal:
         rise = steepness * (share - limit)  # at most -2 or at least 2, so that an error of 1 has no effect
@@ -205,9 +216,11 @@ def unit_signals(layout: CircuitLayout, *, soft: bool) -> Program:
 
     def turn(value: Signal) -> Signal:
         # Step 2. An argument fetches the bit of its wire.
-        argument = round_to_bit("argument", found("wire", source, of_input + of_gate, value), is_argument)
+        wire = found("wire", source, of_input + of_gate, value, partial(_explain_argument, layout=layout))
+        argument = round_to_bit("argument", wire, is_argument)
         # Step 3. A gate compares the fraction of its arguments that are 1 with its threshold.
-        share = found("share of ones", of_input + of_gate + of_argument, of_input + of_argument, argument)
+        explains = partial(_explain_gate, layout=layout, by_mean=True)
+        share = found("share of ones", of_input + of_gate + of_argument, of_input + of_argument, argument, explains)
         plain = above("enough", share, _threshold_feature(layout, "threshold", negated=False))
         same = above("not NOT", share, _threshold_feature(layout, "half at NOT", negated=True))
         return (_initial_values(layout) + plain + is_not - same).with_range(BIT)
@@ -278,7 +291,6 @@ THEOREMS = (
             "Both layers are repeated as often as the circuit is deep.",
         ),
         tour=BINARY_TOUR,
-        explain_head=explain_head,
         rank=1,
     ),
     Theorem(
@@ -302,7 +314,6 @@ THEOREMS = (
             "Both layers are repeated as often as the circuit is deep.",
         ),
         tour=UNIT_VECTOR_TOUR,
-        explain_head=explain_head,
         rank=2,
     ),
 )

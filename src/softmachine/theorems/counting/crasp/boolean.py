@@ -93,10 +93,13 @@ class TruthGadgets:
         """The signal marked as a bit, unless it is in units of 1/(i+1)."""
         return signal if self.sign is SignUnits.RELU else signal.with_range(BIT)
 
-    def operator(self, formula: Formula, name: str, known: Mapping[Formula, TruthValue]) -> TruthValue:
-        """The truth value of a Boolean operator, given its operands; And and Or take one layer."""
+    def operator(self, formula: Formula, name: str, known: Mapping[Formula, TruthValue], rule: str = "") -> TruthValue:
+        """The truth value of a Boolean operator, given its operands; And and Or take one layer.
+
+        ``rule`` is the rule whose body the formula is, if it is one.
+        """
         if isinstance(formula, And):
-            return self.conjunction(name, self.conjuncts(formula, True, known))
+            return self.conjunction(name, self.conjuncts(formula, True, known), rule)
         if isinstance(formula, Or):
             return self.negation(self.conjunction(f"not ({name})", self.conjuncts(formula, False, known)))
         return self.negation(known[formula.parts[0]])
@@ -117,7 +120,7 @@ class TruthGadgets:
         """Not: the unit minus the truth value."""
         return self.true_value - truth if isinstance(truth, Signal) else self.all_tokens - truth
 
-    def conjunction(self, name: str, parts: Iterable[tuple[TruthValue, bool]]) -> TruthValue:
+    def conjunction(self, name: str, parts: Iterable[tuple[TruthValue, bool]], rule: str = "") -> TruthValue:
         """And of parts with required values: ReLU(s₁ + … + s_m - (m-1) units - [a token that excludes it])."""
         signals, allowed, excluded = list[Signal](), self.all_tokens, set[str]()
         for truth, value in parts:
@@ -135,7 +138,7 @@ class TruthGadgets:
         excess = stack(*signals).total - (len(signals) - 1) * self.true_value
         if tokens != self.all_tokens:
             excess = excess - (1 - self.symbols.sum_of_labels(tokens))
-        return self.mark_as_bit(relu(name, excess))
+        return self.mark_as_bit(relu(name, excess, rule=rule))
 
 
 def token_sets(formulas: Iterable[Formula], tokens: frozenset[str]) -> dict[Formula, TruthValue]:

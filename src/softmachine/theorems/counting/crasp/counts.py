@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 from softmachine.ir import Signal, attend, constant, stack
@@ -17,6 +18,7 @@ from softmachine.theorems.counting.crasp.linear_counts import EMPTY_SUM, CountSu
 from softmachine.transformer.attention import AVERAGE_HARD, Weighting, softmax_weighting
 from softmachine.transformer.features import Logarithm
 from softmachine.transformer.features import Relation as PositionRelation
+from softmachine.transformer.head_view import HeadView, midpoint
 
 RELATION_NAME = "R"
 SHARPNESS = 4
@@ -69,10 +71,13 @@ class CountHeads:
             summands[EMPTY_SUM] = self.start
         if not summands:
             return {}
+        name, labels = "mean" if depth == 1 else f"mean at depth {depth}", [*map(self.names.name_of_sum, summands)]
+        counted = {f"{name}[{label}]": label for label, of in zip(labels, summands, strict=True) if of != EMPTY_SUM}
         means = attend(
-            "mean" if depth == 1 else f"mean at depth {depth}",
-            value=stack(*summands.values()).with_labels(map(self.names.name_of_sum, summands)),
+            name,
+            value=stack(*summands.values()).with_labels(labels),
             weighting=softmax_weighting() if self.soft else AVERAGE_HARD,
+            explains=partial(_explain_sums, labels=counted),
         )
         return {of: means[k] for k, of in enumerate(summands)}
 
@@ -160,6 +165,16 @@ class CountHeads:
             )
         holds = truth if isinstance(truth, Signal) else self.symbols.sum_of_labels(truth)
         return holds - int(_holds_at_start(count.formula)) * self.start
+
+
+def _explain_sums(view: HeadView, labels: Mapping[str, str]) -> str | None:
+    """Explain the sums that a mean represents, given the label of each coordinate."""
+    seen, sums = len(view.visible), list[str]()
+    for name, label in labels.items():
+        total = midpoint(view.added[name]) * seen if name in view.added else Fraction(1, 2)
+        if total.denominator == 1:
+            sums.append(f"{label} {'to' if sums else 'adds up to'} {total}")
+    return f"over {seen:,} positions, {', '.join(sums)}" if sums and len(view.chosen) == seen else None
 
 
 def _half_integer_sides(mean: Signal, number: int, unit: Signal) -> tuple[Signal, Signal]:

@@ -35,10 +35,8 @@ from softmachine.ir import Program as Signals
 from softmachine.ir import Signal, relu, stack
 from softmachine.ir.primitives import one_hot
 from softmachine.languages.crasp import CraspProgram, DesugaredProgram, TermComparison, desugar, linear_counts
-from softmachine.languages.source import Source
 from softmachine.languages.temporal import And, BooleanConstant, Formula, Not, Or, Symbol, subformulas
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.codec import Codec
 from softmachine.theorems.cost import Cost, Expression, largest, parameter
 from softmachine.theorems.counting.crasp.boolean import SignUnits, TruthGadgets, token_sets
 from softmachine.theorems.counting.crasp.codec import CraspAnswersCodec, CraspCodec, CraspCodecBase, special_tokens
@@ -46,10 +44,7 @@ from softmachine.theorems.counting.crasp.counts import HALF, CountHeads, InRelat
 from softmachine.theorems.counting.crasp.linear_counts import EMPTY_SUM, CountSum, CraspNames
 from softmachine.theorems.logic.temporal.theorem import nesting_depth
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
-from softmachine.transformer.head_view import Enclosure, HeadView
 
-START_LABEL = "start"
-"""The label of 1/(i+1), the mean of the start token's bit."""
 TOUR = (
     TourStep(
         "Which token is here?",
@@ -82,20 +77,6 @@ VERDICT_STEP = TourStep(
     "below 0.",
     ("#…", "depth…"),
 )
-
-
-def explain_head(codec: Codec[Source], view: HeadView) -> str | None:
-    """Explain the sums that a mean represents; None for a head that compares counts through a relation."""
-    del codec
-    if view.name != "mean" and not view.name.startswith("mean at depth "):
-        return None
-    seen, sums = len(view.visible), list[str]()
-    for name, mean in view.added.items():
-        label = name.removeprefix(f"{view.name}[").removesuffix("]")
-        total = (mean.midpoint if isinstance(mean, Enclosure) else mean) * seen
-        if label != START_LABEL and total.denominator == 1:
-            sums.append(f"{label} {'to' if sums else 'adds up to'} {total}")
-    return f"over {seen:,} positions, {', '.join(sums)}" if sums else None
 
 
 @lru_cache(maxsize=1)
@@ -145,14 +126,24 @@ UNIFORM_REQUIREMENTS = Requirements(
 LENGTH_MEANING = "the number of positions: the start token, the input and the chain of thought"
 
 
-def build_signals(program: CraspProgram, sign: SignUnits, attention: str, length: int | None) -> Signals:
-    """A decoder that emits the chain of thought; without rules, a transformer that decides every prefix."""
+def build_signals(
+    program: CraspProgram,
+    sign: SignUnits,
+    attention: str,
+    length: int | None,
+    describe_rule: Callable[[str], str] | None = None,
+) -> Signals:
+    """A decoder that emits the chain of thought; without rules, a transformer that decides every prefix.
+
+    ``describe_rule`` describes the rule of a token in explanations, by default by its number.
+    """
     plain = desugar(program)
     names = CraspNames.of_program(plain)
     start_token, stuck_token = special_tokens(program)
     tokens = (start_token, *program.tokens)
     letters = one_hot("token", tokens)
     bodies = [body for _, body in plain.rules] if plain.accept is None else [plain.accept]
+    rules = {body: describe_rule(head) if describe_rule else names[body] for head, body in reversed(plain.rules)}
     without_counts, *with_counts = _group_by_depth(bodies)
     known = token_sets(without_counts, frozenset(tokens))
     means: dict[CountSum, Signal] = {}
@@ -173,7 +164,7 @@ def build_signals(program: CraspProgram, sign: SignUnits, attention: str, length
         # Step 3. Boolean operators.
         for formula in formulas:
             if not isinstance(formula, TermComparison):
-                known[formula] = logic.operator(formula, names[formula], known)
+                known[formula] = logic.operator(formula, names[formula], known, rules.get(formula, ""))
     # Step 4. The rules, or the accepting formula.
     holds = [logic.to_signal(known[body], names[body]) for body in bodies]
     if plain.accept is not None:
@@ -227,7 +218,6 @@ def _theorem(name: str, sign: SignUnits, statement: str, needs: Requirements, ra
             "The first rule that holds has the largest logit; if none does, a special token is emitted.",
         ),
         tour=(*TOUR, VERDICT_STEP),
-        explain_head=explain_head,
         features=(InRelation,),
         length=length,
         rank=rank,

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 from softmachine.ir import Signal, attend, constant, named, position, relu, stack
@@ -40,6 +41,7 @@ from softmachine.transformer.features import (
     I,
     Monomial,
 )
+from softmachine.transformer.head_view import HeadExplanation, explain_sum
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,9 @@ class TemporalHeads:
         """A bit: 1 at position n."""
         return self.variant.position_signals.last
 
-    def fetch_nearest(self, name: str, preference: Signal, read: Signal, mask: Mask) -> Signal:
+    def fetch_nearest(
+        self, name: str, preference: Signal, read: Signal, mask: Mask, explains: HeadExplanation
+    ) -> Signal:
         """``read`` at the nearest position where ``preference`` is largest (Lemma 8 of Yang et al. 2024), rounded.
 
         Different values of ``preference`` differ by at least 1; the tie-breaking term for nearness is at most 1/2.
@@ -245,14 +249,17 @@ class TemporalHeads:
             gap=sharp.gap,
             single_key=True,
             decay=ScoreDecay.LINEAR,
+            explains=explains,
         )
         # Step 5. Rounding.
         return round_unit_bit(f"{name} rounded", found)
 
-    def fetch_witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
+    def fetch_witness(
+        self, name: str, holding: Signal, reached: Signal, mask: Mask, explains: HeadExplanation
+    ) -> Signal:
         """Since and until (Theorems 15, 16 of Yang et al. 2024): ψ at the nearest position with ¬φ or ψ."""
         decider = any_of(f"decides {name}", ~holding, reached)
-        return self.fetch_nearest(name, decider - 2 * self.start, reached, mask)
+        return self.fetch_nearest(name, decider - 2 * self.start, reached, mask, explains)
 
     def fetch_neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
         """Previous and next (Theorems 12, 13 of Yang et al. 2024).
@@ -260,8 +267,8 @@ class TemporalHeads:
         Two heads find the nearest even and the nearest odd position; the one of the other parity is the neighbour.
         """
         sign, beyond = position(Alternating()), self.first if mask is Mask.CAUSAL else self.last
-        even = self.fetch_nearest(f"{name}: nearest even", sign * Fraction(1, 2), of, mask)
-        odd = self.fetch_nearest(f"{name}: nearest odd", sign * Fraction(-1, 2), of, mask)
+        even = self.fetch_nearest(f"{name}: nearest even", sign * Fraction(1, 2), of, mask, "the nearest even one")
+        odd = self.fetch_nearest(f"{name}: nearest odd", sign * Fraction(-1, 2), of, mask, "the nearest odd one")
         here_even = ((1 + sign) * Fraction(1, 2)).with_range(BIT)
         from_even = gate(f"{name} from even", even, blockers=stack(here_even, beyond))
         from_odd = gate(f"{name} from odd", odd, blockers=stack(~here_even, beyond))
@@ -292,7 +299,13 @@ class TemporalHeads:
         else:
             mask, seen, counted = Mask.ANTICAUSAL, Mask.ALL, of
             per, sharp = variant.position_signals.inverse_rest, variant.sharpen(factor, REMAINING, 1 / REMAINING)
-        share = attend(f"mean of {name}", value=counted, mask=mask, weighting=variant.uniform)
+        share = attend(
+            f"mean of {name}",
+            value=counted,
+            mask=mask,
+            weighting=variant.uniform,
+            explains=partial(explain_sum, name=name),
+        )
         # The keys j and j²; in variant (b) they carry the factor that is the scale in variant (a).
         table = [I, I_SQUARED]
         if variant.unbounded_positions:
@@ -307,4 +320,5 @@ class TemporalHeads:
             gap=sharp.gap,
             single_key=True,
             decay=ScoreDecay.QUADRATIC,
+            explains="the position whose number is the count",
         )

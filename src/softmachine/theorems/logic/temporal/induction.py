@@ -17,6 +17,7 @@ from softmachine.support.errors import ConstructionError
 from softmachine.theorems.shared.recogniser_codec import START_TOKEN, unused_token
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature
+from softmachine.transformer.head_view import HeadExplanation
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,9 @@ class TemporalHeadsProtocol(Protocol):
     def fetch_neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
         """``of`` at the previous or the next position; 0 if there is none."""
 
-    def fetch_witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
+    def fetch_witness(
+        self, name: str, holding: Signal, reached: Signal, mask: Mask, explains: HeadExplanation
+    ) -> Signal:
         """Since (causal mask) and until (anticausal mask), with the standard semantics."""
 
     def fetch_at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
@@ -119,10 +122,11 @@ def _lower_formula(
         case logic.Next():
             return heads.fetch_neighbour(name, of[0], Mask.ANTICAUSAL)
         # Step 3. Since and until.
-        case logic.Since():
-            return heads.fetch_witness(name, of[0], of[1], Mask.CAUSAL)
-        case logic.Until():
-            return heads.fetch_witness(name, of[0], of[1], Mask.ANTICAUSAL)
+        case logic.Since() | logic.Until():
+            mask = Mask.CAUSAL if isinstance(formula, logic.Since) else Mask.ANTICAUSAL
+            holding, reached = formula.parts
+            explains = f"the nearest where ({holding}) fails or ({reached}) holds, if anywhere"
+            return heads.fetch_witness(name, of[0], of[1], mask, explains)
         # Step 4. Counts: a predicate is read at the position numbered by the count; sums of counts are compared with 0.
         case logic.NumericalPredicate(argument=logic.LeftCount() | logic.RightCount() as count):
             predicate = position(PositionPredicate(formula.name, formula.parameters))

@@ -28,10 +28,8 @@ from softmachine.ir import Program
 from softmachine.languages import temporal as logic
 from softmachine.languages.temporal import (
     Formula,
-    Since,
     Specification,
     TemporalOperator,
-    Until,
     find_fragment,
     subformulas,
     to_core,
@@ -52,7 +50,6 @@ from softmachine.transformer.features import (
     I,
     Monomial,
 )
-from softmachine.transformer.head_view import Enclosure, HeadView
 
 _PAPER_NAMES = {
     I_PLUS_ONE * N_PLUS_ONE**-1: "i/n",
@@ -143,45 +140,6 @@ _UNIQUE_STEP = TourStep(
 TOUR = (_SYMBOLS_STEP, _NEIGHBOURS_STEP, _WITNESS_STEP, _COUNTS_STEP, _ROUNDING_STEP)
 TOUR_WITHOUT_COUNTS = (_SYMBOLS_STEP, _NEIGHBOURS_STEP, _WITNESS_STEP, _ROUNDING_STEP)
 UNIQUE_HARD_TOUR = (_SYMBOLS_STEP, _UNIQUE_STEP, _ROUNDING_STEP)
-
-
-def explain_head(codec: TemporalCodec, view: HeadView) -> str | None:
-    """Explain the value that a head retrieved; None if there is no explanation."""
-    name, chosen = view.name, view.chosen
-    if name.startswith("mean of "):
-        return _explain_count(view)
-    if not chosen:
-        return None
-    there = f"position {chosen[0]:,} ({view.tokens[chosen[0]]})"
-    for parity in ("even", "odd"):
-        if name.endswith(f": nearest {parity}"):
-            return f"{there} is the nearest {parity} one"
-    for formula in subformulas(to_core(codec.source.formula)):
-        if isinstance(formula, Since | Until) and str(formula) == name:
-            holding, reached = formula.parts
-            if chosen[0] == 0:
-                return "there is nothing to see but the start token"
-            value = view.added.get(name)
-            if value is None:
-                return None
-            if float(value) > 0.5:
-                return (
-                    f"{there} is the nearest where ({holding}) fails or ({reached}) holds, and ({reached}) holds there"
-                )
-            return (
-                f"{there} is the nearest where ({holding}) fails, if it fails anywhere, and ({reached}) does not hold"
-            )
-    return f"the count is {chosen[0]:,}, which {there} stands for" if "#" in name else None
-
-
-def _explain_count(view: HeadView) -> str | None:
-    """Explain a count, given its mean over the visible positions."""
-    share = view.added.get(view.name)
-    if share is None:
-        return None
-    seen = len(view.visible)
-    value = share.midpoint if isinstance(share, Enclosure) else share
-    return f"{round(value * seen):,} of the {seen:,} positions that it sees count"
 
 
 _COUNTING = (logic.CountComparison, logic.NumericalPredicate)
@@ -304,7 +262,6 @@ def variant_theorem(
         ),
         steps=STEPS,
         tour=TOUR_WITHOUT_COUNTS if unbounded_positions and masking is Masking.MASKED else TOUR,
-        explain_head=explain_head,
         paper_feature_name=paper_name,
         features=(PositionPredicate,),
         checkpoints=CheckpointSupport(bidirectional=False) if rank == 2 else None,

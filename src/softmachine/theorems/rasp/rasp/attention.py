@@ -86,7 +86,14 @@ class SelectorHeads:
         frame, mask = self.integers.layout, self.mask_of(product)
         query, key = self.query_and_key(product, HALF)
         head = attend(
-            name, query=query, key=key, value=stack(frame.sink, values), mask=mask, gap=HALF, single_key=single
+            name,
+            query=query,
+            key=key,
+            value=stack(frame.sink, values),
+            mask=mask,
+            gap=HALF,
+            single_key=single,
+            explains="the selected key, or the start token if there is none",
         )
         return head[1:], self._is_empty(head[0], mask)
 
@@ -107,7 +114,16 @@ class SelectorHeads:
         """
         frame, mask = self.integers.layout, self.mask_of(product)
         query, key = self.query_and_key(product, lowered, [(scale, rank)])
-        head = attend(name, query=query, key=key, value=stack(frame.sink, values), mask=mask, gap=gap, single_key=True)
+        head = attend(
+            name,
+            query=query,
+            key=key,
+            value=stack(frame.sink, values),
+            mask=mask,
+            gap=gap,
+            single_key=True,
+            explains="the selected key of the largest rank, or the start token if there is none",
+        )
         return head[1:], self._is_empty(head[0], mask)
 
     def _is_empty(self, at_sink: Signal, mask: Mask) -> Signal:

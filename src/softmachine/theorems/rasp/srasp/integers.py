@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from softmachine.ir import Signal, attend, constant, named, position, stack
 from softmachine.ir.gadgets import select
@@ -18,6 +19,7 @@ from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax_weighting
 from softmachine.transformer.features import I_SQUARED, N_PLUS_ONE, RECIPROCAL, Feature, I, N
+from softmachine.transformer.head_view import explain_sum
 
 MAX_PIECES = 64
 """The largest number of heads that look up one integer."""
@@ -163,6 +165,7 @@ class IntegerLookups:
             gap=per or Fraction(1),
             single_key=True,
             decay=ScoreDecay.QUADRATIC,
+            explains="the position looked up",
         )
 
     def with_value_and_square(self, name: str, number: ScaledInteger) -> ScaledInteger:
@@ -192,6 +195,7 @@ class IntegerLookups:
             value=term.value,
             mask=Mask.CAUSAL,
             weighting=softmax_weighting() if self.soft else AVERAGE_HARD,
+            explains=partial(explain_sum, name=name),
         )
         length = Polynomial.variable()
         number = ScaledInteger(length * term.low, length * term.high, constant(0), None)

@@ -108,6 +108,7 @@ def _attend_to_best(
         gap=Fraction(1, 2) / N_PLUS_ONE,
         single_key=True,
         decay=ScoreDecay.LINEAR,
+        explains=f"the {step.attention.choice} that fits best",
     )
     # Step 4. The retrieved key terms are compared with the query terms.
     found = iter(_unpack(finder, name, head, values))

@@ -45,7 +45,6 @@ from softmachine.theorems.rasp.srasp.integers import IntegerLookups, ScaledInteg
 from softmachine.theorems.rasp.srasp.lookup import lower_attention
 from softmachine.theorems.shared.recogniser_codec import START_TOKEN, unused_token
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
-from softmachine.transformer.head_view import Enclosure, HeadView
 
 TOUR = (
     TourStep(
@@ -73,26 +72,6 @@ TOUR = (
         ("length matches", "length or default…", "reverse matches", "before or default…", "next or default…"),
     ),
 )
-
-
-def explain_head(codec: SraspCodec, view: HeadView) -> str | None:
-    """Explain the value that a head retrieved; None if there is no explanation."""
-    if view.name.startswith("mean of "):
-        return _explain_prefix_sum(view)
-    for step in list_operations(normalise(codec.source)):
-        if isinstance(step, AttentionStep) and step.name == view.name and view.chosen:
-            position = view.chosen[0]
-            return f"position {position:,} ({view.tokens[position]}) is the {step.attention.choice} that fits best"
-    return None
-
-
-def _explain_prefix_sum(view: HeadView) -> str | None:
-    """Explain a prefix sum, given its mean."""
-    share = view.added.get(view.name)
-    if share is None:
-        return None
-    total = (share.midpoint if isinstance(share, Enclosure) else share) * len(view.visible)
-    return f"{view.name.removeprefix('mean of ')} adds up to {round(total):,} over {len(view.visible):,} positions"
 
 
 def signals(program: srasp.SraspProgram, *, soft: bool) -> Program:
@@ -174,7 +153,6 @@ THEOREMS = (
             "The retrieved key terms are compared with the query terms; if they do not match, the default is taken.",
         ),
         tour=TOUR,
-        explain_head=explain_head,
         features=(ShareAfterStart,),
         rank=1,
     ),

@@ -10,8 +10,9 @@ float64 cannot decide stops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 
 from softmachine.ir import Program, Signal, Vocabulary, named, relu, stack
 from softmachine.ir.gadgets import (
@@ -25,7 +26,7 @@ from softmachine.ir.gadgets import (
     recover_integer,
 )
 from softmachine.ir.ranges import BIT
-from softmachine.languages.turing import Action, TapeConvention, TuringMachine, Verdict
+from softmachine.languages.turing import MOVES, Action, TapeConvention, TuringMachine, Verdict
 from softmachine.theorems.cost import Cost, parameter
 from softmachine.theorems.shared.turing_codec import (
     STATES,
@@ -36,6 +37,7 @@ from softmachine.theorems.shared.turing_codec import (
     action_labels,
     by_tape_kind,
     conjunction_logit,
+    move_on_tape,
     move_signals,
     name_on_tape,
     rule_rows,
@@ -44,7 +46,7 @@ from softmachine.theorems.shared.turing_codec import (
 )
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 from softmachine.theorems.turing.average_hard.codec import TuringCodec
-from softmachine.transformer.head_view import HeadView, format_number
+from softmachine.transformer.head_view import HeadExplanation, HeadView, format_key, format_number, lower_end, upper_end
 from softmachine.transformer.trace_column import TraceColumn
 
 TOUR = (
@@ -86,54 +88,53 @@ TOUR = (
 )
 
 
-def explain_head(codec: TuringCodec, view: HeadView) -> str | None:
-    """Explain an observation of a head of Theorem 8.2; None for other heads."""
-    machine = codec.machine
-    if view.name == "mean of moves":
-        return _explain_mean_of_moves(codec, view)
-    for tape in range(machine.tapes):
-        if view.name == name_on_tape(machine, "last write", tape):
-            return _explain_last_write(codec, view, tape)
-        for what in ("head", "cell"):
-            name = name_on_tape(machine, f"{what} position", tape)
-            if view.name in (f"recover {name}", f"recover -{name}"):
-                return _explain_recovered_cell(codec, view, what, tape)
-    return None
-
-
-def _explain_mean_of_moves(codec: TuringCodec, view: HeadView) -> str:
+def _explain_mean_of_moves(view: HeadView, codec: TuringCodec) -> str | None:
     """The mean of all moves is the position of the head over i+1."""
+    machine, seen = codec.machine, view.tokens[: len(view.visible)]
     shares = []
-    for tape in range(codec.machine.tapes):
-        share = view.added.get(f"{name_on_tape(codec.machine, 'head', tape)}/(i+1)")
-        shares += [] if share is None else [f"{format_number(share)}{_tape_suffix(codec, tape, ' on')}"]
-    return f"the moves of all {len(view.visible):,} positions have the mean {' and '.join(shares)}"
+    for tape in range(machine.tapes):
+        share = view.added.get(f"{name_on_tape(machine, 'head', tape)}/(i+1)")
+        moves = sum(MOVES[move] for token in seen if (move := move_on_tape(codec.meanings[token], tape)))
+        if share is None or not lower_end(share) <= Fraction(moves, len(seen)) <= upper_end(share):
+            return None
+        shares.append(f"{format_number(share)}{_tape_suffix(codec, tape, ' on')}")
+    return f"the moves of all {len(seen):,} positions have the mean {' and '.join(shares)}"
 
 
-def _explain_recovered_cell(codec: TuringCodec, view: HeadView, what: str, tape: int) -> str:
+def _explain_recovered_cell(view: HeadView, codec: TuringCodec, what: str, tape: int, sign: int) -> str | None:
     """A lookup among the positions recovers h from h/(i+1); for negative h, a lookup of -h does."""
-    name = name_on_tape(codec.machine, what, tape)
-    share, number = view.read.get(f"{name}/(i+1)"), view.chosen[0]
-    subject = "the head is on" if what == "head" else "this token wrote to"
-    below = view.name == f"recover -{name_on_tape(codec.machine, f'{what} position', tape)}"
-    if not number or share is None:
-        return f"{subject} no cell to the {'left' if below else 'right'} of cell 0{_tape_suffix(codec, tape)}"
-    signed = f"{'-' * below}{number}"
-    return f"{format_number(share)} is {signed}/(i+1): {subject} cell {signed}{_tape_suffix(codec, tape)}"
-
-
-def _explain_last_write(codec: TuringCodec, view: HeadView, tape: int) -> str | None:
-    """The latest position that wrote to the cell under the head; others are only nearest to it."""
-    cell, found = view.read.get(name_on_tape(codec.machine, "head", tape)), view.added.get(f"{view.name}[0]")
-    if cell is None or found is None:
+    share = view.read.get(f"{name_on_tape(codec.machine, what, tape)}/(i+1)")
+    if share is None or len(view.chosen) != 1:
         return None
-    action = codec.meanings.get(view.tokens[view.chosen[0]])
-    if found != cell or not isinstance(action, Action):
-        return f"cell {format_number(cell)}{_tape_suffix(codec, tape)} was never written"
-    begin = next(k for k, token in enumerate(view.tokens) if isinstance(codec.meanings[token], RunMarker))
-    step = view.chosen[0] - begin - codec.has_initial_token
-    written = f"cell {format_number(cell)}{_tape_suffix(codec, tape)}"
-    return f"{written} was last written at step {step:,}, with {action.write[tape]}"
+    number, right = view.chosen[0], round(sign * upper_end(share) * (view.position + 1))
+    if number != max(right, 0):
+        return None
+    subject = "the head is on" if what == "head" else "this token wrote to"
+    if not number:
+        return f"{subject} no cell to the {'left' if sign < 0 else 'right'} of cell 0{_tape_suffix(codec, tape)}"
+    cell = sign * number
+    return f"{format_number(share)} is {cell}/(i+1): {subject} cell {cell}{_tape_suffix(codec, tape)}"
+
+
+def _explain_last_write(view: HeadView, codec: TuringCodec, tape: int) -> str | None:
+    """The latest position that wrote to the cell under the head; others are only nearest to it."""
+    read = view.read.get(name_on_tape(codec.machine, "head", tape))
+    if read is None or len(view.chosen) != 1:
+        return None
+    cell, head, writes = round(upper_end(read)), 0, dict[int, tuple[int, int, Action]]()
+    step = 1 - codec.has_initial_token
+    for position, token in enumerate(view.tokens[: view.position + 1]):
+        action = codec.meanings[token]
+        if isinstance(action, Action):
+            writes[head] = position, step, action
+            head, step = head + MOVES[action.move[tape]], step + 1
+    if cell not in writes:
+        return f"cell {cell}{_tape_suffix(codec, tape)} was never written: chose {format_key(view)}"
+    position, step, action = writes[cell]
+    if position != view.chosen[0]:
+        return None
+    where = f"at step {step:,} (position {position:,})"
+    return f"cell {cell}{_tape_suffix(codec, tape)} was last written {where}, with {action.write[tape]}"
 
 
 def _tape_suffix(codec: TuringCodec, tape: int, of: str = " of") -> str:
@@ -176,9 +177,16 @@ def signals(codec: TuringCodec) -> Program:
     move = [move_signals(tokens, machine, k) for k in tapes]
 
     # Step 2. The heads' positions over i+1; and the cell that this token wrote, one move earlier.
-    shares = mean("mean of moves", stack(*(part.value for part in move)))
-    head = [recover_cell(machine, "head", k, shares[k], given if k == 0 else EMPTY_SIGNAL) for k in tapes]
-    cell = [recover_cell(machine, "cell", k, shares[k] - move[k].share) for k in tapes]
+    shares = mean(
+        "mean of moves", stack(*(part.value for part in move)), explains=partial(_explain_mean_of_moves, codec=codec)
+    )
+
+    def recover(what: str, tape: int, share: Signal, read: Signal = EMPTY_SIGNAL) -> RecoveredInteger:
+        clause = partial(_explain_recovered_cell, codec=codec, what=what, tape=tape)
+        return recover_cell(machine, what, tape, share, read, lambda sign: partial(clause, sign=sign))
+
+    head = [recover("head", k, shares[k], given if k == 0 else EMPTY_SIGNAL) for k in tapes]
+    cell = [recover("cell", k, shares[k] - move[k].share) for k in tapes]
 
     # Step 3. The symbols under the heads: the latest write to the cell, or the input, or a blank.
     symbol = []
@@ -187,6 +195,7 @@ def signals(codec: TuringCodec) -> Program:
             name_on_tape(machine, "last write", k),
             stack(cell[k].integer.value, wrote[k]),
             matches=(cell[k].integer, head[k].integer),
+            explains=partial(_explain_last_write, codec=codec, tape=k),
         )
         missed = last[0] - head[k].integer.value
         bits = last[1:].with_range(BIT).with_labels(machine.symbols, exclusive=True)
@@ -217,18 +226,26 @@ def written_symbol_signal(tokens: Vocabulary[M], machine: TuringMachine, tape: i
 
 
 def recover_cell(
-    machine: TuringMachine, what: str, tape: int, share: Signal, read: Signal = EMPTY_SIGNAL
+    machine: TuringMachine,
+    what: str,
+    tape: int,
+    share: Signal,
+    read: Signal = EMPTY_SIGNAL,
+    explains: Callable[[int], HeadExplanation] = lambda _: "the position looked up",
 ) -> RecoveredInteger:
     """Recover the number h of a cell from h/(i+1); (8.13) of the notes needs a product, which no layer computes."""
     name, quantity = name_on_tape(machine, what, tape), name_on_tape(machine, f"{what} position", tape)
     negative = machine.tape is TapeConvention.TWO_WAY
-    return recover_integer(name, named(f"{name}/(i+1)", share), read, negative=negative, quantity=quantity)
+    share = named(f"{name}/(i+1)", share)
+    return recover_integer(name, share, read, negative=negative, quantity=quantity, explains=explains)
 
 
 def _start_rows(codec: TuringCodec, begins: Signal, symbol: Signal) -> Iterator[TableRow]:
     """Yield the rows of the token after BOS: the start state, with the symbol under the head."""
     for first in (*codec.machine.alphabet, codec.machine.blank):
-        yield TableRow(f"begin, {first}", (begins, symbol[first]), _action_labels(codec, codec.first_action(first)))
+        action = codec.first_action(first)
+        text = f"start: (BOS, {first}) → ({action.state}, {' '.join(action.write)}, {' '.join(action.move)})"
+        yield TableRow(f"begin, {first}", (begins, symbol[first]), _action_labels(codec, action), text)
 
 
 def _action_labels(codec: TuringCodec, action: Action) -> tuple[str, ...]:
@@ -286,7 +303,6 @@ THEOREMS = (
             "The transition: one unit per rule; the action whose parts are all set has the largest logit.",
         ),
         tour=TOUR,
-        explain_head=explain_head,
         columns=columns,
         rank=1,
     ),

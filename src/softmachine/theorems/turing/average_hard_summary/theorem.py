@@ -220,7 +220,8 @@ def _extent(machine: TuringMachine, tapes: list[_TapeSignals], first: Signal, en
 
     def extreme(what: str, k: int, sign: int) -> Signal:
         name, place = name_on_tape(machine, what, k), reached[k]
-        return attend(name, query=constant(1), key=sign * place, value=place, gap=1, single_key=True)
+        key, role = sign * place, f"the {what} place"
+        return attend(name, query=constant(1), key=key, value=place, gap=1, single_key=True, explains=role)
 
     low = constant(1)
     if machine.tape is TapeConvention.TWO_WAY:

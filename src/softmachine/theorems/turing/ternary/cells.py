@@ -47,7 +47,7 @@ def read_block(words: TokenRegisters, positions: PositionRegisters, full: Signal
     back = [positions.here, *_positions_back(positions, bits + 2)]
     also_read = {bits - 1: [words.is_step], bits: [words.flag("POS", Marker.POSITION)]}
     found = [
-        positions.fetch(f"{d} back", back[d], stack(words.block_bits, *also_read.get(d, [])))
+        positions.fetch(f"{d} back", back[d], stack(words.block_bits, *also_read.get(d, [])), f"the token {d} back")
         for d in range(1, bits + 1)
     ]
     least_first = found[::-1]
@@ -56,7 +56,8 @@ def read_block(words: TokenRegisters, positions: PositionRegisters, full: Signal
         for k in words.tapes
     ]
     # The last step before a block is r + 2 tokens before its end.
-    state = keep_where("state before", positions.fetch("state before", back[bits + 2], words.state), ends)
+    before = positions.fetch("state before", back[bits + 2], words.state, "the last step before the block")
+    state = keep_where("state before", before, ends)
     was_step, was_begin = found[bits - 2][-1], found[bits - 1][-1]
     due = relu("block is due", words.is_step + was_step - 1 - full).with_range(BIT)
     return PositionBlock(heads, state, due, named("block is complete", was_begin))
@@ -82,7 +83,8 @@ def next_block_bits(words: TokenRegisters, positions: PositionRegisters, head: l
     for d in range(1, bits):
         if d > 1:
             pointer = subtract_power(f"i - {d} again", pointer, after=due[bits - d + 1])
-        found = positions.fetch(f"bit {d} to spell", pointer, stack(*(own[d] for own in head), opens))
+        read = stack(*(own[d] for own in head), opens)
+        found = positions.fetch(f"bit {d} to spell", pointer, read, f"the token {d} back")
         for k in words.tapes:
             spelled[k] = spelled[k] + keep_where(words.tape_name("bit", k), found[k], found[-1])
     return named("bits to spell", stack(*spelled).with_range(SIGN))
@@ -101,7 +103,8 @@ def count_cells(words: TokenRegisters, positions: PositionRegisters, beginnings:
     """
     name, here = "counted from", positions.here
     read = stack(here, words.flag("LEFT", Marker.LEFT)) if words.codec.two_way else here
-    found = positions.round_output(name, fetch_highest_ranked(name, beginnings, read))
+    found = fetch_highest_ranked(name, beginnings, read, explains="the token that cells are counted from")
+    found = positions.round_output(name, found)
     if not words.codec.two_way:
         return subtract_registers("counted", here, found, words.lists_cells), constant(0)
     left = named("to the left", found[-1])
@@ -119,7 +122,7 @@ def head_cells(
     right, left = ([words.moves(k, letter) for k in words.tapes] for letter in "RL")
     head = before = known
     for _ in range(words.codec.bits + 1):
-        before = [positions.fetch(words.tape_name("head before", k), positions.previous, head[k]) for k in words.tapes]
+        before = [positions.fetch_previous(words.tape_name("head before", k), head[k]) for k in words.tapes]
         after = []
         for k in words.tapes:
             name = words.tape_name("head", k)
@@ -165,5 +168,10 @@ class ReadSymbols:
 def read_symbols(words: TokenRegisters, positions: PositionRegisters, latest: list[Signal]) -> list[ReadSymbols]:
     """The symbols that the latest tokens wrote; if there is none, the blank of position 0."""
     values = [stack(words.symbol(k), 1 - positions.sink) for k in words.tapes]
-    found = [positions.fetch(words.tape_name("read", k), latest[k], values[k]) for k in words.tapes]
+    found = [
+        positions.fetch(
+            words.tape_name("read", k), latest[k], values[k], "the latest that wrote to this cell, or the first"
+        )
+        for k in words.tapes
+    ]
     return [ReadSymbols(item[:-1], item[-1]) for item in found]

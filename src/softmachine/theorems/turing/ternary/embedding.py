@@ -27,6 +27,7 @@ from softmachine.theorems.turing.ternary.codec import (
     SummaryState,
     TernaryCodec,
 )
+from softmachine.transformer.head_view import HeadExplanation
 
 MOVE_CODES = {"L": (-1, -1), "S": (1, -1), "R": (1, 1)}
 """The codes of moves in an emitted action."""
@@ -59,9 +60,13 @@ class PositionRegisters:
         """The output of a head: unchanged, or rounded."""
         return round_to_trit(name, found) if self.denoised else found
 
-    def fetch(self, name: str, address: Signal, read: Signal) -> Signal:
+    def fetch(self, name: str, address: Signal, read: Signal, explains: HeadExplanation) -> Signal:
         """The value of ``read`` at the position in a register."""
-        return self.round_output(name, fetch(name, address, self.here, read))
+        return self.round_output(name, fetch(name, address, self.here, read, explains=explains))
+
+    def fetch_previous(self, name: str, read: Signal) -> Signal:
+        """The value of ``read`` at the previous position."""
+        return self.fetch(name, self.previous, read, "the token before")
 
 
 class TokenRegisters:

@@ -74,7 +74,7 @@ def summarised_prompt(
             name, positions.round_output(name, fetch_highest_ranked(name, [positions.sink, where], read)), ends
         )
 
-    own = named("own cell", positions.fetch("own cell", positions.previous, named("counted", counted)))
+    own = named("own cell", positions.fetch_previous("own cell", named("counted", counted)))
     heads = []
     for k in words.tapes:
         here = relu(words.tape_name("head in the prompt", k), words.head_here(k) - phase.is_run).with_range(BIT)
@@ -105,7 +105,7 @@ def cells_at_heads(
     closing = relu("summary begins", words.flag("SUMM", Marker.SUMMARY) - positions.sink).with_range(BIT)
 
     def before(name: str, what: str, read: Signal) -> Signal:
-        return named(name, keep_where(name, positions.fetch(what, positions.previous, read), closing))
+        return named(name, keep_where(name, positions.fetch_previous(what, read), closing))
 
     heads = []
     for k in words.tapes:

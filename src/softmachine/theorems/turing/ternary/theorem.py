@@ -21,7 +21,6 @@ docs/low-precision.md compares the costs with the paper's.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -31,7 +30,7 @@ from softmachine.ir.gadgets import all_of, is_register_zero, keep_where, registe
 from softmachine.ir.ranges import BIT, SIGN
 from softmachine.languages.turing import Action, TapeConvention, TuringMachine, Verdict
 from softmachine.theorems.cost import Cost, apply_template, define, largest, parameter
-from softmachine.theorems.shared.turing_codec import STATES, TAPES
+from softmachine.theorems.shared.turing_codec import STATES, TAPES, describe_rule
 from softmachine.theorems.theorem import Requirements, Theorem, TourStep
 from softmachine.theorems.turing.ternary import summary
 from softmachine.theorems.turing.ternary.cells import (
@@ -57,10 +56,6 @@ from softmachine.theorems.turing.ternary.codec import (
 from softmachine.theorems.turing.ternary.embedding import PositionRegisters, TokenRegisters, agreement_logit
 from softmachine.theorems.turing.ternary.summary import PhaseFlags
 from softmachine.transformer.features import ceil_log2
-from softmachine.transformer.head_view import HeadView
-
-_BACK_NAME = re.compile(r"(\d+) back")
-_BIT_NAME = re.compile(r"last write, bit (\d+)( \d+)?")
 
 TOUR = (
     TourStep(
@@ -100,28 +95,6 @@ SUMMARY_STEP = TourStep(
     "it alone: the context grows with the space, not with the time.",
     ("full", "own cell", "head in the summary", "state in the summary", "last head"),
 )
-
-
-def explain_head(codec: TernaryCodec, view: HeadView) -> str | None:
-    """Explain an observation of a head; None if there is no explanation."""
-    if len(view.chosen) != 1:
-        return None
-    position = view.chosen[0]
-    there = f"position {position:,} ({view.tokens[position]})"
-    if found := _BACK_NAME.fullmatch(view.name):
-        return f"{found[1]} back is {there}"
-    if view.name.startswith("head before"):
-        return f"the token before is {there}"
-    if found := _BIT_NAME.fullmatch(view.name):
-        (value,) = view.added.values() if len(view.added) == 1 else (None,)
-        if value is None:
-            return None
-        tape = f" of tape{found[2]}" if found[2] else ""
-        some = "some token that wrote" if float(value) > 0.5 else "no token that wrote"
-        return f"{some} to this cell{tape} has the bits found so far and then bit {found[1]} = 1"
-    if view.name == "read" and codec.machine.tapes == 1:
-        return f"the latest that wrote to this cell is {there}" if position else "no token wrote to this cell"
-    return f"cells are counted from {there}" if view.name == "counted from" else None
 
 
 _BITS = parameter("r", "bits of a position", lambda codec: codec.bits)
@@ -173,11 +146,12 @@ def transition(
     width = len(words.action_code(words.codec.actions[0])) if machine.rules else 1
     units: list[Signal] = []
     action: list[list[tuple[int, Signal]]] = [[] for _ in range(width)]
-    for rule in machine.rules:
+    for number, rule in enumerate(machine.rules, 1):
         symbols = (sign for symbol in rule.read for sign in words.symbol_code[symbol])
         lefts = [at_end[k] for k in words.tapes if rule.move[k] == "L" and machine.tape is TapeConvention.ERROR]
         off = stack(*lefts) if lefts else None
-        unit = register_equals(str(rule), situation, (*words.state_code[rule.state], *symbols), blockers=off)
+        code, text = (*words.state_code[rule.state], *symbols), describe_rule(number, rule)
+        unit = register_equals(str(rule), situation, code, blockers=off, rule=text)
         units.append(unit)
         signs = words.action_code(Action(rule.next, rule.write, rule.move))
         for part, sign in zip(action, signs, strict=True):
@@ -346,7 +320,6 @@ _theorem = partial(
     attentions=("hard",),  # softmax requires a certificate, which determines the scale
     signals=lambda codec, attention: signals(codec, denoised=attention != "hard"),
     certified_variant="denoised",
-    explain_head=explain_head,
 )
 
 THEOREMS = (
