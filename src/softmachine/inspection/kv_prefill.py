@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from flint import fmpq
 
-from softmachine.engines.dense.engine import Pass
+from softmachine.engines.dense.forward_pass import Pass
 from softmachine.engines.fast.analysis.flow import LiftedHead, PositionAtom
 from softmachine.engines.fast.analysis.forms import AffineForm
 from softmachine.engines.fast.analysis.grids import UnsupportedModel

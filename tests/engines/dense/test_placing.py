@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.engines.dense.position_cache import BLOCK_SIZE, PositionFeatures
+from softmachine.engines.dense.acceleration.caches import BLOCK_SIZE, PositionFeatures
 from softmachine.engines.numerics import find_arithmetic
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Bit, I

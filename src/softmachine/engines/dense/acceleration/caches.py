@@ -1,22 +1,31 @@
-"""KV cache of a pass, and results cached between the iterations of a loop."""
+"""Caches of a pass: keys and values, position features, and results reused between the iterations of a loop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
+from fractions import Fraction
+from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.incremental_attention import IncrementalArgmax, changed_positions, is_equal
-from softmachine.engines.numerics import Tensor, UndecidedError
+from softmachine.engines.dense.attention import HeadGroupIndex
+from softmachine.engines.dense.forward_pass import KvCache
+from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.numerics.base import Array, Flags, TensorMap
+from softmachine.transformer.features import Feature
 
 Found = TypeVar("Found")
 MIN_REUSED_POSITIONS = 128
 """Number of positions from which unchanged positions are reused between iterations."""
 MAX_CACHED_FLAGS = 1 << 27
 """Limit of the flags kept for the next iteration."""
+BLOCK_SIZE = 64
+"""Positions per block; decoding requests one position at a time."""
+_MAX_CACHED_BLOCKS = 128
+"""Cached blocks; several arithmetics use the same ones, and every segment starts again at position 0."""
 
 
 class CachedChoice(NamedTuple):
@@ -98,16 +107,37 @@ class AppendableTensor:
             self._error = error.copy() if error is not None and error.any() else None
             self._first = None
 
-    def truncate(self, positions: int) -> None:
-        """Truncate to the first ``positions`` positions."""
-        self._make_growable()
-        self._used = min(self._used, positions)
+    def truncate(self, positions: int) -> AppendableTensor:
+        """Return the first positions; what is appended to the result overwrites the later positions of this tensor."""
+        found = copy(self)
+        found._used = min(self._used, positions)
+        if self._first is not None:
+            found._first = self._first[:, :positions]
+        return found
 
-    def restore(self, positions: int) -> None:
-        """Undo a truncation: restore the length ``positions``."""
-        assert self._value is not None
-        assert positions <= self._value.shape[1]
-        self._used = positions
+
+class AppendableKvCache(KvCache):
+    """A KV cache with amortised append.
+
+    A truncated cache shares the buffers of the original, in which it overwrites later positions. The original remains
+    valid if the numbers are equal, as they are for the tokens that it has read.
+    """
+
+    def __init__(self, buffers: dict[HeadGroupIndex, list[AppendableTensor]] | None = None) -> None:
+        super().__init__()
+        self._buffers = buffers or {}
+
+    def append(self, where: HeadGroupIndex, parts: Sequence[Tensor]) -> list[Tensor]:
+        """Append the keys and values of new positions; return those of all positions."""
+        buffers = self._buffers.setdefault(where, [])
+        buffers += [AppendableTensor() for _ in parts[len(buffers) :]]
+        return [buffer.append(part) for buffer, part in zip(buffers, parts, strict=True)]
+
+    def truncate(self, positions: int) -> AppendableKvCache:
+        """Return the cache of the first positions."""
+        return AppendableKvCache(
+            {where: [buffer.truncate(positions) for buffer in buffers] for where, buffers in self._buffers.items()}
+        )
 
 
 def _grow(old: Array | None, like: Array, used: int, capacity: int) -> Array:
@@ -139,10 +169,6 @@ class IterationCache(Generic[Found]):
         found = compute(query, key)
         self._before[index] = query, key, found
         return found
-
-    def clear(self) -> None:
-        """Discard the cached results."""
-        self._before.clear()
 
 
 class BlockedCache:
@@ -184,23 +210,23 @@ class BlockedCache:
 
 
 class RowCache:
-    """Results of a positionwise map; in a loop, positions that are unchanged since the last iteration are reused.
+    """A positionwise map in a loop: positions that are unchanged since the last iteration are reused.
 
     The map acts on each position separately, so an earlier error bound remains valid.
 
     Args:
-        looped: Whether the block is looped.
+        compute: The map of one tensor or several (batch, position, coordinate).
     """
 
-    def __init__(self, *, looped: bool) -> None:
-        self.looped = looped
+    def __init__(self, compute: Callable[..., Tensor]) -> None:
+        self._compute = compute
         self._before: tuple[tuple[Tensor, ...], Tensor] | None = None
 
-    def apply(self, compute: Callable[..., Tensor], *given: Tensor) -> Tensor:
-        """Apply the map to tensors (batch, position, coordinate)."""
-        if not self.looped or given[0].shape[1] < MIN_REUSED_POSITIONS:
-            return compute(*given)
-        result = self._recompute_changed(compute, given)
+    def __call__(self, *given: Tensor) -> Tensor:
+        """Apply the map."""
+        if given[0].shape[1] < MIN_REUSED_POSITIONS:
+            return self._compute(*given)
+        result = self._recompute_changed(self._compute, given)
         self._before = given, result
         return result
 
@@ -235,99 +261,32 @@ def _replace_positions(old: Array, which: NDArray[np.intp], new: Array) -> Array
 
 
 class HeadGroupCache:
-    """The caches of a head group with shared keys.
+    """The attention results of a head group, reused in the next iteration of a loop.
 
     Args:
-        caches: KV cache of one loop iteration: the keys, and the values of each head; None if nothing is appended.
-        softmax_results: Softmax results.
-        hard_results: Hard-attention results.
-        blocked_results: Hard-attention results in blocks, for many positions.
-        argmaxes: Incremental argmax of each head, for bidirectional attention.
+        looped: Whether the block is looped.
     """
 
-    def __init__(
-        self,
-        caches: list[AppendableTensor] | None,
-        softmax_results: IterationCache[TensorMap],
-        hard_results: IterationCache[CachedChoice],
-        blocked_results: BlockedCache,
-        argmaxes: list[IncrementalArgmax],
-    ) -> None:
-        self.caches, self.softmax_results, self.hard_results, self.blocked_results, self._argmaxes = (
-            caches,
-            softmax_results,
-            hard_results,
-            blocked_results,
-            argmaxes,
-        )
+    def __init__(self, *, looped: bool) -> None:
+        self._softmax_results = IterationCache[TensorMap](looped=looped)
+        self._hard_results = IterationCache[CachedChoice](looped=looped)
+        self.blocked_results = BlockedCache(looped=looped)
 
-    def append(self, parts: Sequence[Tensor]) -> list[Tensor]:
-        """Append keys and values of new positions; return those of all positions so far."""
-        if self.caches is None:
-            return list(parts)
-        self.caches += [AppendableTensor() for _ in parts[len(self.caches) :]]
-        return [cache.append(part) for cache, part in zip(self.caches, parts, strict=True)]
+    def find_softmax(
+        self, head: int, start: int | None, query: Tensor, key: Tensor, compute: Callable[[Tensor, Tensor], TensorMap]
+    ) -> TensorMap:
+        """Return the softmax attention of a head; it is cached unless the queries are a chunk with a start."""
+        if start is not None:
+            return compute(*merge_equal_sequences(query, key))
+        return self._softmax_results.find(head, query, key, compute)
 
-    def incremental_argmax(self, head: int) -> IncrementalArgmax:
-        """Return the incremental argmax of a head of the group."""
-        self._argmaxes += [
-            IncrementalArgmax(looped=self.blocked_results.looped) for _ in range(len(self._argmaxes), head + 1)
-        ]
-        return self._argmaxes[head]
-
-
-class PassCache:
-    """All caches of a pass, by (block, iteration, layer, head group).
-
-    Args:
-        is_extendable: Whether positions may be appended; otherwise keys and values are not cached.
-    """
-
-    def __init__(self, *, is_extendable: bool = True) -> None:
-        self.is_extendable = is_extendable
-        self._caches: dict[tuple[int, int, int, int], list[AppendableTensor]] = {}
-        self._attention_results: dict[
-            tuple[int, int, int], tuple[IterationCache[TensorMap], IterationCache[CachedChoice], BlockedCache]
-        ] = {}
-        self._argmaxes: dict[tuple[int, int, int], list[IncrementalArgmax]] = {}
-        self._map_results: dict[tuple[int, int], tuple[RowCache, RowCache, RowCache]] = {}
-
-    def head_group(self, where: tuple[int, int, int, int], *, looped: bool) -> HeadGroupCache:
-        """Return the caches of a head group."""
-        block, _, depth, index = where
-        place = block, depth, index
-        if place not in self._attention_results:
-            self._attention_results[place] = (
-                IterationCache(looped=looped),
-                IterationCache(looped=looped),
-                BlockedCache(looped=looped),
-            )
-        caches = self._caches.setdefault(where, []) if self.is_extendable else None
-        return HeadGroupCache(caches, *self._attention_results[place], self._argmaxes.setdefault(place, []))
-
-    def layer_maps(self, where: tuple[int, int, int], *, looped: bool) -> tuple[RowCache, RowCache, RowCache]:
-        """Return the caches of a layer's maps: projections, head outputs, and feed-forward network."""
-        block, _, depth = where
-        if (block, depth) not in self._map_results:
-            self._map_results[block, depth] = RowCache(looped=looped), RowCache(looped=looped), RowCache(looped=looped)
-        return self._map_results[block, depth]
-
-    def rewind(self, read: int) -> None:
-        """Truncate to the first ``read`` positions, and discard all cached results."""
-        for found in self._attention_results.values():
-            for part in found:
-                part.clear()
-        self._argmaxes.clear()
-        self._map_results.clear()
-        for caches in self._caches.values():
-            for cache in caches:
-                cache.truncate(read)
-
-    def restore(self, read: int) -> None:
-        """Undo a truncation: restore the length ``read``."""
-        for caches in self._caches.values():
-            for cache in caches:
-                cache.restore(read)
+    def find_hard(
+        self, start: int | None, query: Tensor, key: Tensor, compute: Callable[[Tensor, Tensor], CachedChoice]
+    ) -> CachedChoice:
+        """Return the chosen keys of all heads, for a chunk of queries with a start, or for all."""
+        if start is not None:
+            return self.blocked_results.find(start, query, key, compute)
+        return self._hard_results.find(0, query, key, compute)
 
 
 def merge_equal_sequences(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
@@ -336,3 +295,80 @@ def merge_equal_sequences(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         (part == part[:1]).all() for x in (query, key) for part in (x.value, x.error) if part is not None
     )
     return (query[:1], key[:1]) if same else (query, key)
+
+
+def is_equal(x: Tensor, y: Tensor) -> bool:
+    """Whether numbers and error bounds are equal."""
+    return x.shape == y.shape and not changed_positions(x, y).any()
+
+
+def changed_positions(x: Tensor, y: Tensor) -> Flags:
+    """Return the positions at which two tensors (batch, positions, coordinates) or their error bounds differ."""
+    found = np.zeros(x.shape[1], dtype=bool)
+    if x is y:
+        return found
+    pairs = [(x.value, y.value)]
+    if x.error is not None and y.error is not None:
+        pairs.append((x.error, y.error))
+    elif x.error is not y.error:
+        return ~found
+    for one, other in pairs:
+        if one.__array_interface__ == other.__array_interface__:
+            continue  # the same memory
+        unequal = ~(one == other)  # inexact objects never compare equal
+        found[np.flatnonzero(unequal) // max(1, one.shape[2]) % len(found)] = True
+    return found
+
+
+class PositionFeatures(NamedTuple):
+    """Values of features at some positions, with duplicates removed.
+
+    Args:
+        distinct: The distinct values.
+        indices: Indices into them: (positions, features).
+    """
+
+    distinct: list[Fraction]
+    indices: NDArray[np.intp]
+
+    @staticmethod
+    def evaluate(features: tuple[Feature, ...], positions: range, length: int | None) -> PositionFeatures:
+        """Evaluate features at these positions; ``length`` is n, None for models that do not read it."""
+        if length is not None:
+            return _evaluate(features, positions, length)
+        blocks = range(positions.start // BLOCK_SIZE, -(-positions.stop // BLOCK_SIZE))
+        found, first = [_evaluate_block(features, block) for block in blocks], blocks.start * BLOCK_SIZE
+        some = slice(positions.start - first, positions.stop - first)
+        if len(found) == 1:
+            return PositionFeatures(found[0].distinct, found[0].indices[some])
+        different: list[Fraction] = []
+        places = [np.empty((0, len(features)), dtype=np.intp)]
+        for block in found:
+            places.append(block.indices + len(different))
+            different += block.distinct
+        return PositionFeatures(different, np.concatenate(places)[some])
+
+    def to_tensor(self, arithmetic: Arithmetic) -> Tensor:
+        """Convert to an arithmetic, rounding each distinct value once: (positions, features)."""
+        return arithmetic.convert([self.distinct])[0][self.indices]
+
+
+def _evaluate(features: tuple[Feature, ...], positions: range, length: int | None) -> PositionFeatures:
+    numbers: dict[tuple[int, int], int] = {}
+    different: list[Fraction] = []
+    places = np.empty((len(positions), len(features)), dtype=np.intp)
+    for column, feature in enumerate(features):
+        found = list[int]()
+        for value in feature.values_at(positions, length):
+            ratio = value.as_integer_ratio()  # hashed faster than a fraction
+            place = numbers.setdefault(ratio, len(different))
+            if place == len(different):
+                different.append(value if isinstance(value, Fraction) else Fraction(value))
+            found.append(place)
+        places[:, column] = found
+    return PositionFeatures(different, places)
+
+
+@lru_cache(maxsize=_MAX_CACHED_BLOCKS)
+def _evaluate_block(features: tuple[Feature, ...], block: int) -> PositionFeatures:
+    return _evaluate(features, range(block * BLOCK_SIZE, (block + 1) * BLOCK_SIZE), None)
