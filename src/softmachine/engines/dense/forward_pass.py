@@ -191,9 +191,9 @@ class Pass:
 
     def embed_positions(self, positions: range) -> Tensor:
         """Return the position embedding: (position, coordinate)."""
-        features = [feature.values_at(positions, self.length) for feature in self.engine.transformer.features]
-        rows = [list(map(Fraction, row)) for row in zip(*features, strict=True)]
-        return self.engine.position_embedding(self.engine.arithmetic.convert(rows))
+        engine = self.engine
+        features = convert_features(engine.arithmetic, engine.transformer.features, positions, self.length)
+        return engine.position_embedding(features)
 
     def run_loop(self, stream: Tensor, block: int, count: int) -> Tensor:
         """Run all iterations of a block on the residual stream of the last positions."""
@@ -269,7 +269,7 @@ class Pass:
         stream = self.extend([tokens])
         return [self.engine.transformer.outputs[k] for k in self.argmax_outputs(stream[:, -last:])[0]]
 
-    def predict_next(self, tokens: Sequence[str], stops: Callable[[str], bool]) -> list[str]:
+    def predict_next(self, tokens: Sequence[str], stops: Callable[[str], bool]) -> list[str]:  # noqa: ARG002
         """Return the token that follows a sequence; a subclass may return more, at most up to one that stops the run.
 
         Args:
@@ -306,6 +306,14 @@ class Pass:
         if self.tokens_read and not self.engine.is_extendable:
             raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence in parts")
         return int(indices.shape[1])
+
+
+def convert_features(numbers: Arithmetic, features: Sequence[Feature], positions: range, length: int | None) -> Tensor:
+    """Return the position features at some positions, with each distinct value converted once: (position, feature)."""
+    columns = [[value.as_integer_ratio() for value in feature.values_at(positions, length)] for feature in features]
+    index = {ratio: k for k, ratio in enumerate(dict.fromkeys(chain.from_iterable(columns)))}
+    distinct = numbers.convert([[Fraction(*ratio) for ratio in index]])[0]
+    return distinct[np.array([[index[ratio] for ratio in column] for column in columns], dtype=np.intp).T]
 
 
 def concat(parts: Sequence[Tensor], axis: int) -> Tensor:

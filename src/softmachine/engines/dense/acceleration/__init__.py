@@ -3,7 +3,7 @@
 `DenseEngine` uses an :class:`Accelerator` unless it is constructed with ``accelerated=False``. The plain engine imports
 nothing from here. What is accelerated:
 
-- KV caches with amortised append, position features in blocks (:mod:`.caches`).
+- KV caches with amortised append (:mod:`.caches`); position embeddings in blocks of positions.
 - Attention in chunks of queries, so that memory grows linearly with the length. In bidirectional hard attention, equal
   queries and equal keys are scored once (:mod:`.incremental_attention`).
 - Loops: results whose inputs are unchanged are reused in the next iteration (:mod:`.caches`), and a loop in a cycle
@@ -23,11 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.dense.acceleration.caches import (
-    BLOCK_SIZE,
     AppendableKvCache,
     CachedChoice,
-    HeadGroupCache,
-    PositionFeatures,
+    IterationCache,
     RowCache,
     merge_equal_sequences,
 )
@@ -41,7 +39,7 @@ from softmachine.engines.dense.attention import (
     relative_bias,
     undecided_error,
 )
-from softmachine.engines.dense.forward_pass import DenseLayer, DenseTransformer, Pass, concat
+from softmachine.engines.dense.forward_pass import DenseLayer, DenseTransformer, Pass, concat, convert_features
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.numerics.float import Float
 from softmachine.support.errors import SoftmachineError
@@ -53,6 +51,8 @@ if TYPE_CHECKING:
     from softmachine.engines.dense.acceleration.draft_model import DraftModelWeights, Speculator
     from softmachine.engines.dense.acceleration.incremental_attention import IncrementalArgmax
 
+BLOCK_SIZE = 64
+"""Position features are evaluated for this many positions at a time; decoding requests one position at a time."""
 MIN_SHARED_BATCH, MAX_CHUNK_POSITIONS = 64, 4096
 """Batch size from which shared error bounds pay off; positions per chunk with per-sequence bounds."""
 MAX_SCORES = 2**20
@@ -93,11 +93,6 @@ class Accelerator:
 
         return DraftModelWeights(self.transformer)
 
-    @property
-    def has_draft_weights(self) -> bool:
-        """Whether the draft model has been built."""
-        return "draft_weights" in vars(self)
-
     @cached_property
     def batch_engine(self) -> BatchEngine | None:
         """The engine with error bounds shared by a batch; None unless the arithmetic is float64 without layer norm.
@@ -117,7 +112,7 @@ class Accelerator:
         if known is None or known[1] != length or not known[0].start <= start <= positions.stop <= known[0].stop:
             # With a given length, features may be undefined beyond it.
             ahead = positions if length is not None else range(start, -(-positions.stop // BLOCK_SIZE) * BLOCK_SIZE)
-            features = PositionFeatures.evaluate(self.transformer.features, ahead, length).to_tensor(self.arithmetic)
+            features = convert_features(self.arithmetic, self.transformer.features, ahead, length)
             known = self._position_cache = ahead, length, engine.position_embedding(features)
         return known[2][start - known[0].start : positions.stop - known[0].start]
 
@@ -192,7 +187,7 @@ class AcceleratedPass(Pass):
         self.accelerator = accelerator
         self.kv_cache = AppendableKvCache()
         self._layers: dict[tuple[int, int], DenseLayer] = {}
-        self._head_groups: dict[tuple[int, int, int], HeadGroupCache] = {}
+        self._head_groups: dict[tuple[int, int, int], IterationCache] = {}
         self._argmaxes: dict[tuple[int, int, int, int], IncrementalArgmax] = {}
         self._speculator: Speculator | None = None
         self._steps = 0
@@ -243,13 +238,16 @@ class AcceleratedPass(Pass):
             if all(query.shape[0] == 1 for query, _ in queries):
                 return self._attend_bidirectional(where, group, queries, positions)
         if place not in self._head_groups:
-            self._head_groups[place] = HeadGroupCache(looped=self._is_looped(where))
+            self._head_groups[place] = IterationCache(looped=self._is_looped(where))
         cache = self._head_groups[place]
         most = MAX_SCORES if head.weighting.is_hard or key.shape[0] > 1 else min(MAX_SCORES, MAX_SOFTMAX_SCORES)
         together = chunk_size(most, len(group.heads) * key.shape[0] * key.shape[1])
         if len(positions) <= together:
-            return self._attend_chunk(cache, index, group, positions)
-        cache.blocked_results.begin_iteration(*group.queries, key)
+            return self._attend_chunk(cache, index, group, positions, 0)
+        if not head.weighting.is_hard:
+            cache = IterationCache(
+                looped=False
+            )  # softmax has too many weights to keep, hard attention chooses few keys
         parts = []
         for start in range(0, len(positions), together):
             some = slice(start, start + together)
@@ -283,16 +281,16 @@ class AcceleratedPass(Pass):
         return found
 
     def _attend_chunk(
-        self, cache: HeadGroupCache, index: int, group: HeadGroup, positions: range, start: int | None = None
+        self, cache: IterationCache, index: int, group: HeadGroup, positions: range, start: int
     ) -> list[Tensor]:
-        """Return the values that each head retrieves at some positions: a chunk with this start, or all."""
+        """Return the values that each head retrieves at the positions of a chunk, which begins with query ``start``."""
         numbers, head, key, values = self.engine.arithmetic, group.heads[0], group.key, group.values
         visible = attention_mask(head.mask, positions, key.shape[1])
         bias = relative_bias(numbers, head, positions, key.shape[1])
         if not head.weighting.is_hard:
             scale = _inverse_temperatures(numbers, head.weighting.scale, positions, self.length)
             mix = partial(numbers.softmax_attention, bias=bias, visible=visible, scale=scale)
-            means = [cache.find_softmax(k, start, query, key, mix) for k, query in enumerate(group.queries)]
+            means = [cache.find(k, query, key, mix) for k, query in enumerate(group.queries)]
             found = [mean(value) for mean, value in zip(means, values, strict=True)]
             if self.hook:
                 self.hook.searched(index, AttentionRecord(group, positions, bias, visible, scale, (), found))
@@ -302,7 +300,7 @@ class AcceleratedPass(Pass):
         biases = None if bias is None else concat([bias] * len(group.heads), axis=0)
         choose = partial(numbers.select_keys, bias=biases, visible=repeated, choice=head.weighting.kind)
         try:
-            chosen = cache.find_hard(start, query, key, lambda q, k: CachedChoice.from_mask(choose(q, k)))
+            chosen = cache.find(start, query, key, lambda q, k: CachedChoice.from_mask(choose(q, k)))
         except UndecidedError as doubt:
             which, at = divmod(doubt.position, len(positions))
             raise undecided_error(group.heads[which], positions[at], doubt) from None
@@ -319,7 +317,7 @@ class AcceleratedPass(Pass):
             self.extend([tokens[self.tokens_read : self.tokens_read + PROMPT_CHUNK]])
         self._steps += 1
         if self._speculator is None:
-            pays = self._steps > MIN_TOKENS_BEFORE_DRAFTS or self.accelerator.has_draft_weights
+            pays = self._steps > MIN_TOKENS_BEFORE_DRAFTS or "draft_weights" in vars(self.accelerator)
             if not (pays and self.engine.arithmetic.is_draft_efficient):
                 return super().predict_next(tokens, stops)
             from softmachine.engines.dense.acceleration.draft_model import Speculator

@@ -15,9 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from softmachine.engines.dense.acceleration import Accelerator
-from softmachine.engines.dense.acceleration.caches import BLOCK_SIZE, PositionFeatures
-from softmachine.engines.dense.forward_pass import concat_columns, group_by_keys, stack_maps
+from softmachine.engines.dense.acceleration import BLOCK_SIZE, Accelerator
+from softmachine.engines.dense.forward_pass import concat_columns, convert_features, group_by_keys, stack_maps
 from softmachine.engines.numerics.base import Flags, Floats
 from softmachine.engines.numerics.float_unchecked import UncheckedFloat
 from softmachine.support.errors import InputError, SoftmachineError
@@ -350,7 +349,7 @@ class _KvCache:
 
 def _evaluate_features(features: tuple[Feature, ...], positions: range) -> Floats:
     """Return features at some positions: (positions, features)."""
-    found: Floats = PositionFeatures.evaluate(features, positions, None).to_tensor(_ARITHMETIC).value
+    found: Floats = convert_features(_ARITHMETIC, features, positions, None).value
     return found
 
 
