@@ -24,7 +24,8 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.dense import attention, incremental_attention, kv_cache
+from softmachine.engines.dense import acceleration
+from softmachine.engines.dense.acceleration import caches, incremental_attention
 from softmachine.languages.circuit import Circuit, evaluate, multiplier
 from softmachine.languages.graph import Graph
 
@@ -33,7 +34,7 @@ NEVER = 1 << 60
 
 def answers(model: Model, word: str, first: int) -> tuple[float, Sequence[str]]:
     """Return the seconds of a run and its output, with deduplication of rows from this number of positions on."""
-    attention.MIN_DEDUPLICATED_POSITIONS = kv_cache.MIN_REUSED_POSITIONS = first
+    acceleration.MIN_DEDUPLICATED_POSITIONS = caches.MIN_REUSED_POSITIONS = first
     began = time.process_time()
     tokens = sm.run(model, word, yes=True).tokens
     return time.process_time() - began, tokens
@@ -56,7 +57,7 @@ def multiplied(bits: int) -> tuple[Circuit, Model, str]:
     """Return a multiplier, its model, and a random input on which the model is checked."""
     source, chooser = multiplier(bits), random.Random(bits)
     model, word = sm.compile(source, "circuit-and-or-not"), "".join(chooser.choices("01", k=source.width))
-    attention.MIN_DEDUPLICATED_POSITIONS = kv_cache.MIN_REUSED_POSITIONS = 128
+    acceleration.MIN_DEDUPLICATED_POSITIONS = caches.MIN_REUSED_POSITIONS = 128
     if sm.run(model, word, yes=True).output != evaluate(source, word):
         raise SystemExit(f"the product of {word} is wrong")
     return source, model, word
@@ -75,7 +76,7 @@ def gates() -> Table:
     for bits in (14, 30):
         source, model, word = multiplied(bits)
         quick, outputs = answers(model, word, 128)
-        with patch.multiple(incremental_attention, MOST_NEAR=0, QUERIES=48):
+        with patch.multiple(incremental_attention, MAX_KEPT_PAIRS=0, MIN_QUERIES=48):
             plain, expected = answers(model, word, 128)
         if tuple(outputs) != tuple(expected):
             raise SystemExit(f"{source}: the answers differ")

@@ -95,8 +95,8 @@ def sequences(model: Any) -> Iterator[tuple[tuple[str, ...], int | None]]:
 
 
 def dense(weights: Any, tokens: tuple[str, ...], length: int | None, arithmetic: Any) -> Any:
-    """At every position the residual stream after the last layer, then the logits, of the dense engine."""
-    engine = DenseEngine(weights, arithmetic)
+    """At every position the residual stream after the last layer, then the logits, of the plain dense engine."""
+    engine = DenseEngine(weights, arithmetic, accelerated=False)
     stream = engine.start(1, length).extend([tokens])
     return np.concatenate([stream.value[0], engine.unembedding(stream).value[0]], axis=-1)
 

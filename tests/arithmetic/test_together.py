@@ -11,8 +11,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.check import check_inputs
-from softmachine.engines.dense import engine as dense
-from softmachine.engines.dense.engine import BatchEngine, DenseEngine
+from softmachine.engines.dense import acceleration
+from softmachine.engines.dense.acceleration import Accelerator, BatchEngine
+from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics.float_affine import ROUNDING_SLACK
 from softmachine.engines.numerics.float_batched import BatchFloat, BatchTensor
 from softmachine.support.errors import SoftmachineError
@@ -115,7 +116,7 @@ def test_formulas_are_answered_without_looking_at_words_one_by_one(monkeypatch: 
     def never(*_: object) -> None:
         raise AssertionError("a word was looked at alone")
 
-    monkeypatch.setattr(DenseEngine, "_predict_chunks", never)
+    monkeypatch.setattr(Accelerator, "predict_chunks", never)
     for attention in ("hard", "soft"):
         model = sm.compile("odd(#<[Q_a]) and always (Q_a -> once Q_b)", attention=attention)
         assert check_inputs(model, product("ab", repeat=8)).holds
@@ -135,7 +136,7 @@ def test_what_is_left_open_is_decided_one_by_one(monkeypatch: pytest.MonkeyPatch
         return found, doubtful
 
     monkeypatch.setattr(BatchEngine, "predict_indices", doubts)
-    assert len(some) >= dense._MIN_SHARED_BATCH
+    assert len(some) >= acceleration.MIN_SHARED_BATCH
     assert DenseEngine(model.weights).predict(tokens, 7) == alone
 
 

@@ -13,7 +13,7 @@ import pytest
 from softmachine import api
 from softmachine import api as compiling
 from softmachine.engines.dense import cost_estimate
-from softmachine.engines.dense.engine import Pass
+from softmachine.engines.dense.forward_pass import Pass
 from softmachine.languages import zoo
 from softmachine.support import resources
 from tests.cli.conftest import Cli

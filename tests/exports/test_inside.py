@@ -17,8 +17,8 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.engines.dense.layer import DenseLayer
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.forward_pass import DenseLayer, Pass
 from softmachine.engines.numerics import Tensor
 from softmachine.exports.gpt2 import to_gpt2
 from softmachine.exports.lowering import lower
@@ -89,14 +89,14 @@ class Patched(Pass):
         self.layer, self.position, self.values = layer, position, values
         self.streams: list[Any] = []
 
-    def _layer(self, layer: DenseLayer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
+    def run_layer(self, layer: DenseLayer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
         if len(self.streams) == self.layer:
             value = stream.value.copy()
             for name, number in self.values.items():
                 value[0, self.position, self.engine.transformer.coordinates.index(name)] = number
             stream = Tensor(value, stream.error)
         self.streams.append(stream.value[0].astype(float))
-        return super()._layer(layer, stream, positions, where)
+        return super().run_layer(layer, stream, positions, where)
 
 
 def engine_finds(model: Model, tokens: list[str], layer: int, position: int, values: Mapping[str, float]) -> Any:

@@ -18,8 +18,8 @@ from softmachine.certify.certificate import replace_by_softmax
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_inputs
-from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.engines.dense.layer import DenseLayer
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.forward_pass import DenseLayer, Pass
 from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.base import Array, TensorMap
 from softmachine.ir import Program, Signal, evaluate

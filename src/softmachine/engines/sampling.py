@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from math import exp, fsum
 
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.forward_pass import Pass
 from softmachine.engines.engine import RunRequest
 from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source

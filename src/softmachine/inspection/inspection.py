@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from softmachine.engines.dense.cost_estimate import estimate_max_seconds, require_affordable_pass
-from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.forward_pass import Pass
 from softmachine.engines.numerics import find_arithmetic
 from softmachine.engines.result import Run
 from softmachine.inspection.activations import Activations, Logits

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from flint import fmpq
 
-from softmachine.engines.dense.engine import Pass
+from softmachine.engines.dense.forward_pass import Pass
 from softmachine.engines.fast.analysis.grids import UnsupportedModel
 from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead
 from softmachine.engines.fast.audit import replay

@@ -13,7 +13,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.dense import attention
+from softmachine.engines.dense import acceleration
 from softmachine.engines.dense.decoding import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor
@@ -33,7 +33,7 @@ def stream(model: Model, length: int, numbers: str, most: int) -> Tensor:
     """The residual stream with a maximum number of scores per chunk."""
     tokens, known = prompt_of(model, length)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention, "MAX_SCORES", most)
+        patch.setattr(acceleration, "MAX_SCORES", most)
         return DenseEngine(model.weights, numbers).residual_stream([tokens], known)
 
 
@@ -66,7 +66,7 @@ def test_blocks_change_no_bit_of_soft_attention() -> None:
 def test_loops_in_blocks_say_what_loops_say(monkeypatch: pytest.MonkeyPatch) -> None:
     model = sm.compile("majority-7")
     whole = sm.run(model, "1011010").tokens
-    monkeypatch.setattr(attention, "MAX_SCORES", 1)
+    monkeypatch.setattr(acceleration, "MAX_SCORES", 1)
     assert sm.run(model, "1011010").tokens == whole
 
 
@@ -76,13 +76,13 @@ def test_a_decoder_reads_a_long_prompt_in_blocks(monkeypatch: pytest.MonkeyPatch
     engine = DenseEngine(model.weights)
     run = decode(engine, prompt, lambda _: False)
     expected = [next(run) for _ in range(5)]
-    monkeypatch.setattr(attention, "MAX_SCORES", 1)
+    monkeypatch.setattr(acceleration, "MAX_SCORES", 1)
     run = decode(engine, prompt, lambda _: False)
     assert [next(run) for _ in range(5)] == expected
 
 
 def test_a_head_that_cannot_choose_says_at_which_position_whatever_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "MAX_SCORES", 1)
+    monkeypatch.setattr(acceleration, "MAX_SCORES", 1)
     model = sm.compile("palindrome")
     tokens = (*("a",) * 300, "BOS")
     with pytest.raises(PrecisionError, match=r"head 'last write' at position 257 cannot choose"):
@@ -91,7 +91,7 @@ def test_a_head_that_cannot_choose_says_at_which_position_whatever_the_block(mon
 
 @pytest.mark.parametrize("kind", ["hard", "soft"])
 def test_memory_grows_with_the_length_and_not_with_its_square(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "MAX_SCORES", 2**14)
+    monkeypatch.setattr(acceleration, "MAX_SCORES", 2**14)
     model = sm.compile("Q_a since Q_b", attention=kind)
     engine = DenseEngine(model.weights)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from unittest.mock import PropertyMock, patch
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
 from softmachine import api
-from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.engines.dense.loop_cycles import iterate_until_cycle
+from softmachine.engines.dense.acceleration import AcceleratedPass
+from softmachine.engines.dense.acceleration.loop_cycles import iterate_until_cycle
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.forward_pass import Pass
 from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError
 
@@ -137,7 +139,7 @@ def test_a_loop_with_softmax_has_the_numbers_of_all_turns_when_it_ends(name: str
     prompts = [model.codec.prompt(model.codec.random_word(rng, 6)) for _ in range(4)]
     tokens, length = [prompt.tokens for prompt in prompts], prompts[0].length
     ended = engine.start(4, length).extend(tokens)
-    with patch.object(Pass, "_may_stop_early", new_callable=PropertyMock, return_value=False):
+    with patch.object(AcceleratedPass, "run_loop", Pass.run_loop):
         whole = engine.start(4, length).extend(tokens)
     assert (ended.value == whole.value).all()
     assert ended.error is not None

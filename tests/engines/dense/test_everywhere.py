@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import softmachine as sm
-from softmachine.engines.dense import attention, incremental_attention, kv_cache
+from softmachine.engines.dense import acceleration
+from softmachine.engines.dense.acceleration import caches, incremental_attention
+from softmachine.engines.dense.acceleration.incremental_attention import IncrementalArgmax, KeySelection, RowClasses
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.incremental_attention import IncrementalArgmax, KeySelection, RowClasses
 from softmachine.engines.numerics import Tensor, UndecidedError, find_arithmetic
 from softmachine.engines.numerics.base import Array
 from softmachine.engines.numerics.float import Float
@@ -36,8 +37,8 @@ CHOICES = (AttentionKind.AVERAGE, AttentionKind.LEFTMOST, AttentionKind.RIGHTMOS
 def from_positions(count: int, scores: int = 1) -> Iterator[None]:
     """Set the number of positions from which rows are deduplicated, and the number of scores per chunk."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention, "MIN_DEDUPLICATED_POSITIONS", count)
-        patch.setattr(kv_cache, "MIN_REUSED_POSITIONS", count)
+        patch.setattr(acceleration, "MIN_DEDUPLICATED_POSITIONS", count)
+        patch.setattr(caches, "MIN_REUSED_POSITIONS", count)
         patch.setattr(incremental_attention, "MAX_SCORES", scores)
         patch.setattr(incremental_attention, "MIN_QUERIES", 5)
         yield

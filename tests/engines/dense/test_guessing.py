@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.dense import decoding
+from softmachine.engines.dense import acceleration
+from softmachine.engines.dense.acceleration.draft_model import DraftModelWeights
 from softmachine.engines.dense.decoding import decode, decode_segments
-from softmachine.engines.dense.draft_model import DraftModelWeights
-from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.forward_pass import Pass
 from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError, SoftmachineError
 from softmachine.theorems.codec import Prompt, SegmentedCodec
@@ -26,7 +27,7 @@ BUSY_BEAVER = sm.compile("busy-beaver-3").weights
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Speculation starts at the first token."""
-    monkeypatch.setattr(decoding, "_MIN_TOKENS_BEFORE_DRAFTS", 0)
+    monkeypatch.setattr(acceleration, "MIN_TOKENS_BEFORE_DRAFTS", 0)
 
 
 def said(engine: DenseEngine, word: Sequence[str], count: int, stops: Callable[[str], bool] | None = None) -> list[str]:
@@ -73,7 +74,8 @@ def test_random_decoders_say_the_same_with_guesses_and_without(arithmetic: str) 
 @pytest.mark.parametrize("wrong", ["busy-beaver-3", "busy-beaver-2", "palindrome"])
 def test_wrong_guesses_do_no_harm(wrong: str) -> None:
     engine = DenseEngine(BUSY_BEAVER)
-    vars(engine)["plain"] = DraftModelWeights(sm.compile(wrong).weights)
+    assert engine.accelerator is not None
+    engine.accelerator.draft_weights = DraftModelWeights(sm.compile(wrong).weights)
     assert said(engine, ["BOS"], 22) == one_by_one(engine, ["BOS"], 22)
 
 

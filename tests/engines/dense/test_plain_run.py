@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import softmachine as sm
+from softmachine.engines.dense.acceleration.draft_model import DraftModelPass, DraftModelWeights
 from softmachine.engines.dense.decoding import decode
-from softmachine.engines.dense.draft_model import DraftModelPass, DraftModelWeights
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.support.errors import InputError, SoftmachineError
 from softmachine.transformer.attention import softmax_weighting

@@ -2,8 +2,8 @@
 
 A pass over n tokens makes about n · (nonzero weights) products in its maps, and n² · (d + e) in a head with keys of d
 and values of e numbers; a loop repeats them in every iteration. For bidirectional heads only scores of distinct queries
-with distinct keys count, and later iterations only compute what has changed (:mod:`.incremental_attention`). Memory
-grows with n and, for causal models, with the number of iterations.
+with distinct keys count, and later iterations only compute what has changed, if the engine is accelerated. Memory grows
+with n and, for causal models, with the number of iterations.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.attention import MAX_SCORES, is_bidirectional
+from softmachine.engines.dense.acceleration import MAX_SCORES, QUERY_BLOCK, is_bidirectional
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.incremental_attention import QUERY_BLOCK, RowClasses
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.resources import Estimate, require_affordable
 from softmachine.support.text import pluralize
@@ -104,9 +103,11 @@ def _count_distinct_scores(engine: DenseEngine, tokens: Sequence[str], length: i
     The estimate uses the embeddings of tokens and positions; each coordinate that is computed later may double the
     number of distinct queries or keys.
     """
-    heads = [head for head in engine.transformer.heads if is_bidirectional(head)]
+    heads = [head for head in engine.transformer.heads if is_bidirectional(head) and engine.accelerator]
     if not heads:
         return {}
+    from softmachine.engines.dense.acceleration.incremental_attention import RowClasses
+
     stream = engine.start(length=length).embed([tokens])
     blank: NDArray[np.bool_] = (stream.value == 0).all(axis=(0, 1))
 
@@ -128,7 +129,7 @@ def _estimate_memory(engine: DenseEngine, count: int, length: int | None) -> int
         for layer in block.layers
     )
     widest = max((len(layer.feed_forward.units) + len(layer.heads) for layer in transformer.layers), default=0)
-    scores = min(count * count, max(MAX_SCORES, QUERY_BLOCK * count))
+    scores = min(count * count, max(MAX_SCORES, QUERY_BLOCK * count)) if engine.accelerator else count * count
     numbers = count * (kept + LIVE_ARRAYS * (transformer.width + widest)) + LIVE_ARRAYS * scores
     return numbers * engine.arithmetic.bytes_per_number
 
@@ -154,7 +155,7 @@ def _estimate_seconds(engine: DenseEngine, tokens: Sequence[str], length: int | 
     total, tried = 0.0, _count_distinct_scores(engine, tokens[:some], length)
     for block, times, fewest in zip(blocks, timed, least, strict=True):
         more = _count_products(block, len(tokens), pairs) / max(1, _count_products(block, some, tried))
-        growth = more, len(tokens) / some if _is_incremental(block) else more
+        growth = more, len(tokens) / some if engine.accelerator and _is_incremental(block) else more
         first, again = (_scale_seconds(*of_turn) for of_turn in zip(times, fewest, growth, strict=True))
         turns = block.iterations(length)
         total += min(turns, 1) * first + max(turns - 1, 0) * again

@@ -2,10 +2,6 @@
 
 Runs with summaries are decoded in segments: after a summary, the model continues from the summary alone, which bounds
 the context.
-
-Decoding is speculative (Leviathan, Kalman and Matias, 2023): a draft model, which has the same weights in floats
-without error bounds, proposes tokens, and one pass in the requested arithmetic verifies them. The tokens of that pass
-are the output, whatever the draft.
 """
 
 from __future__ import annotations
@@ -13,63 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from softmachine.engines.dense.draft_model import DraftModelPass
-from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.support.errors import SoftmachineError, UsageError
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.forward_pass import Pass
+from softmachine.support.errors import UsageError
 from softmachine.theorems.codec import Prompt
-
-_MIN_TOKENS_BEFORE_DRAFTS = 2
-"""Decoded tokens before speculation starts; building the draft model costs more than shorter runs gain."""
-_INITIAL_DRAFT_LENGTH, _MAX_DRAFT_LENGTH = 16, 128
-"""Draft length: starts at the first, doubles after each fully accepted draft, up to the second."""
-
-
-class Speculator:
-    """Drafts the next tokens of a decoder, until one is rejected.
-
-    Args:
-        engine: The engine that verifies the drafts.
-        stops: Whether a token ends the run; a draft ends there, too.
-    """
-
-    def __init__(self, engine: DenseEngine, stops: Callable[[str], bool]) -> None:
-        self.engine = engine
-        self.stops = stops
-        self.is_useful = engine.arithmetic.is_draft_efficient
-        self._draft_length = _INITIAL_DRAFT_LENGTH
-        self._run: DraftModelPass | None = None
-
-    def start_sequence(self) -> None:
-        """Start another sequence."""
-        self._run = None
-
-    def propose(self, tokens: Sequence[str], decoded_count: int) -> tuple[str, ...]:
-        """Draft the tokens after ``tokens``, ``decoded_count`` of which were decoded; empty if it does not pay."""
-        if not self.is_useful or (decoded_count < _MIN_TOKENS_BEFORE_DRAFTS and not self.engine.has_draft_weights):
-            return ()
-        guesses: list[str] = []
-        try:
-            run = self._run = self._run or DraftModelPass(self.engine.draft_weights)
-            new = tokens[run.tokens_read :]
-            with np.errstate(all="ignore"):
-                while len(guesses) < self._draft_length and not (guesses and self.stops(guesses[-1])):
-                    guesses.append(run.predict(new))
-                    new = guesses[-1:]
-        except SoftmachineError:  # for example, a length that the weights were not compiled for
-            self.is_useful = False
-        return tuple(guesses)
-
-    def update(self, draft: Sequence[str], accepted: Sequence[str]) -> None:
-        """Stop speculating after the first rejected token."""
-        self.is_useful = self.is_useful and len(accepted) > len(draft)
-        if draft:
-            self._draft_length = min(2 * self._draft_length, _MAX_DRAFT_LENGTH)
-
-
-PROMPT_CHUNK = 1024
-"""Tokens of a long prompt per pass, to limit the memory of scores."""
 
 
 def decode(
@@ -77,7 +20,7 @@ def decode(
     prompt: Prompt,
     stops: Callable[[str], bool],
     previous: Sequence[str] = (),
-    speculator: Speculator | None = None,
+    run: Pass | None = None,
 ) -> Iterator[str]:
     """Yield the tokens that the model appends to the prompt and the tokens emitted before, the stop token included.
 
@@ -86,7 +29,7 @@ def decode(
         prompt: The prompt.
         stops: Whether a token ends the run.
         previous: The tokens emitted before.
-        speculator: The speculator of an earlier context, to be continued; by default a new one.
+        run: The pass of an earlier context, which is rewound and used again; by default a new one.
 
     Raises:
         UsageError: If the model is not causal.
@@ -94,35 +37,15 @@ def decode(
     transformer = engine.transformer
     if not transformer.is_causal:
         raise UsageError(f"{transformer.name!r} looks ahead or needs the length, so it cannot decode token by token")
-    run, speculator = engine.start(), speculator or Speculator(engine, stops)
-    speculator.start_sequence()
+    run = run or engine.start()
+    run.rewind(0)
     tokens = [*prompt.tokens, *previous]
-    while len(tokens) - run.tokens_read > PROMPT_CHUNK:
-        run.extend([tokens[run.tokens_read : run.tokens_read + PROMPT_CHUNK]])
     while True:
-        guesses = speculator.propose(tokens, len(tokens) - len(prompt.tokens))
-        found = _verify_draft(run, tokens[run.tokens_read :], guesses)
-        speculator.update(guesses, found)
-        for token in found:
+        for token in run.predict_next(tokens, stops):
             yield token
             if stops(token):
                 return
-        tokens += found
-
-
-def _verify_draft(run: Pass, new: Sequence[str], draft: Sequence[str]) -> list[str]:
-    """Verify a draft: return its accepted tokens and one more token."""
-    begin = run.tokens_read
-    try:
-        predicted = run.predict([*new, *draft], 1 + len(draft))
-    except SoftmachineError:
-        if not draft:
-            raise
-        run.rewind(begin)  # without a draft, so that an error is raised only if the run reaches its token
-        return run.predict(new)
-    right = next((k for k, guess in enumerate(draft) if guess != predicted[k]), len(draft))
-    run.rewind(begin + len(new) + right)
-    return predicted[: right + 1]
+            tokens.append(token)
 
 
 def predict_teacher_forced(
@@ -193,9 +116,9 @@ def decode_segments(
     def over(token: str) -> bool:
         return stops(token) or ends(token)
 
-    draft = Speculator(engine, over)
+    run = engine.start()
     while True:
-        following = decode(engine, prompt, over, before, draft)
+        following = decode(engine, prompt, over, before, run)
         for count, token in enumerate(following, len(before) + 1):
             yield SegmentToken(token, segment, len(prompt.tokens) + count)
             if stops(token):

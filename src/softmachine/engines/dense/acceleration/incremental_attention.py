@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.engines.dense.acceleration import chunk_size
+from softmachine.engines.dense.acceleration.caches import changed_positions, is_equal
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.numerics.base import Array, Flags
 from softmachine.transformer.attention import AttentionKind
@@ -22,8 +24,6 @@ from softmachine.transformer.attention import AttentionKind
 Indices = NDArray[np.intp]
 MAX_SCORES = 1 << 21
 """Scores per chunk of queries, unless the chunk would have too few queries."""
-QUERY_BLOCK = 48
-"""Chunks are multiples of this many queries, the block size of matrix products, so that rounding is the same."""
 MAX_GATHERED_KEYS = 64
 """Up to this many chosen keys per query, values are gathered; above, the mean uses a 0-1 weight for every key."""
 MIN_QUERIES = 256
@@ -263,34 +263,6 @@ class IncrementalArgmax:
         if self.looped:
             self._before = query, key, kinds, near, picks
         return kinds, picks
-
-
-def chunk_size(max_scores: int, scores: int) -> int:
-    """Return the number of queries per chunk, if each has ``scores`` scores."""
-    return max(1, max_scores // max(1, scores) // QUERY_BLOCK) * QUERY_BLOCK
-
-
-def is_equal(x: Tensor, y: Tensor) -> bool:
-    """Whether numbers and error bounds are equal."""
-    return x.shape == y.shape and not changed_positions(x, y).any()
-
-
-def changed_positions(x: Tensor, y: Tensor) -> Flags:
-    """Return the positions at which two tensors (batch, positions, coordinates) or their error bounds differ."""
-    found = np.zeros(x.shape[1], dtype=bool)
-    if x is y:
-        return found
-    pairs = [(x.value, y.value)]
-    if x.error is not None and y.error is not None:
-        pairs.append((x.error, y.error))
-    elif x.error is not y.error:
-        return ~found
-    for one, other in pairs:
-        if one.__array_interface__ == other.__array_interface__:
-            continue  # the same memory
-        unequal = ~(one == other)  # inexact objects never compare equal
-        found[np.flatnonzero(unequal) // max(1, one.shape[2]) % len(found)] = True
-    return found
 
 
 def _find_best(numbers: Arithmetic, query: Tensor, some: Indices, key: Tensor) -> KeySelection:

@@ -1,22 +1,25 @@
-"""Draft model of speculative decoding: the transformer in float64 without error bounds, fast token by token.
+"""Speculative decoding (Leviathan, Kalman and Matias, 2023), and its draft model.
 
-A second implementation of the forward pass, for one sequence, without hooks. Its numbers prove nothing: every draft is
-verified. The residual stream has an additional coordinate that is 1 everywhere, so that an affine map is one matrix
-product. (For small arrays ``dot`` is twice as fast as ``@``.)
+The draft model has the same weights in float64 without error bounds, and is fast token by token. It proposes tokens,
+and one pass in the requested arithmetic verifies them. The tokens of that pass are the output, whatever the draft.
+
+The draft model is a second implementation of the forward pass, for one sequence, without hooks. The residual stream has
+an additional coordinate that is 1 everywhere, so that an affine map is one matrix product. (For small arrays ``dot`` is
+twice as fast as ``@``.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from softmachine.engines.dense.layer import concat_columns, group_by_keys, stack_maps
-from softmachine.engines.dense.position_cache import BLOCK_SIZE, PositionFeatures
+from softmachine.engines.dense.acceleration import BLOCK_SIZE, Accelerator
+from softmachine.engines.dense.forward_pass import concat_columns, convert_features, group_by_keys, stack_maps
 from softmachine.engines.numerics.base import Flags, Floats
 from softmachine.engines.numerics.float_unchecked import UncheckedFloat
-from softmachine.support.errors import InputError
+from softmachine.support.errors import InputError, SoftmachineError
 from softmachine.transformer.attention import AttentionKind, Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
@@ -28,6 +31,48 @@ a 0-d array is faster than with a number.)"""
 _MAX_MERGED_QUERY = 64
 """Limit of the numbers in the queries of a position up to which heads with different keys are merged."""
 _ARITHMETIC = UncheckedFloat("float64:plain")
+_INITIAL_DRAFT_LENGTH, _MAX_DRAFT_LENGTH = 16, 128
+"""Draft length: starts at the first, doubles after each fully accepted draft, up to the second."""
+
+
+class Speculator:
+    """Drafts the next tokens of a decoder, until one is rejected.
+
+    Args:
+        accelerator: The accelerator of the engine that verifies the drafts.
+    """
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self.accelerator = accelerator
+        self._is_useful = True
+        self._draft_length = _INITIAL_DRAFT_LENGTH
+        self._run: DraftModelPass | None = None
+
+    def start_sequence(self) -> None:
+        """Start another sequence."""
+        self._run = None
+
+    def propose(self, tokens: Sequence[str], stops: Callable[[str], bool]) -> list[str]:
+        """Draft the tokens after ``tokens``, at most up to one that stops the run; empty once one was rejected."""
+        guesses: list[str] = []
+        if not self._is_useful:
+            return guesses
+        try:
+            run = self._run = self._run or DraftModelPass(self.accelerator.draft_weights)
+            new = tokens[run.tokens_read :]
+            with np.errstate(all="ignore"):
+                while len(guesses) < self._draft_length and not (guesses and stops(guesses[-1])):
+                    guesses.append(run.predict(new))
+                    new = guesses[-1:]
+        except SoftmachineError:  # for example, a length that the weights were not compiled for
+            self._is_useful = False
+        return guesses
+
+    def update(self, draft: Sequence[str], accepted: Sequence[str]) -> None:
+        """Stop speculating after the first rejected token."""
+        self._is_useful = self._is_useful and len(accepted) > len(draft)
+        if draft:
+            self._draft_length = min(2 * self._draft_length, _MAX_DRAFT_LENGTH)
 
 
 class DraftModelPass:
@@ -304,7 +349,7 @@ class _KvCache:
 
 def _evaluate_features(features: tuple[Feature, ...], positions: range) -> Floats:
     """Return features at some positions: (positions, features)."""
-    found: Floats = PositionFeatures.evaluate(features, positions, None).to_tensor(_ARITHMETIC).value
+    found: Floats = convert_features(_ARITHMETIC, features, positions, None).value
     return found
 
 
