@@ -9,7 +9,7 @@ import pytest
 
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine, audit
-from softmachine.engines.fast.analysis import unrolling
+from softmachine.engines.fast.analysis import unrolled_program
 from softmachine.engines.fast.analysis.unrolled_program import UnrolledHead, unroll
 from softmachine.ir import Signal, evaluate
 from softmachine.ir.primitives import Loop, Named, Unit
