@@ -67,7 +67,7 @@ def test_a_head_comes_before_its_components_and_after_its_inputs() -> None:
 
 
 def test_sums_that_logits_share_are_nodes_computed_once_and_audited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unrolling, "MAX_INLINED_TERMS", 0)
+    monkeypatch.setattr(unrolled_program, "MAX_INLINED_TERMS", 0)
     shared = audited = 0
     for seed in range(60):
         weights, word = random_decoder(seed), random_word(seed, 9)
