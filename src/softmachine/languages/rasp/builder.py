@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from itertools import count
 
-from softmachine.languages.rasp.ir import Definition, Node, is_name, rename_operands
+from softmachine.languages.rasp.ir import ANONYMOUS, Definition, Node, is_name, rename_operands
 from softmachine.support.errors import SourceLocation
 
 
@@ -17,20 +17,23 @@ class DefinitionBuilder:
 
     Args:
         prefix: Prefix of the generated names.
+        exact: Whether equal operations stay separate, and every operation keeps the first name that it is given.
+            Generated names are then invalid, so that an operation without a name is an error of the program.
     """
 
-    def __init__(self, *, prefix: str = "_") -> None:
+    def __init__(self, *, prefix: str = "_", exact: bool = False) -> None:
+        self.exact = exact
         self._references: dict[Hashable, str] = {}
         self._definitions: dict[str, Definition] = {}
         self._assigned_names: dict[str, str] = {}
-        self._prefix = prefix
+        self._prefix = f"?{prefix[1:]}" if exact else prefix
         self._taken: set[str] = set()
         self._reserved: set[str] = set()
         self._numbers = count(1)
 
     def add(self, node: Node, place: SourceLocation | None = None) -> str:
         """Add an operation and return its reference; an equal earlier operation is reused."""
-        key = structural_key(node)
+        key = object() if self.exact else structural_key(node)
         if key not in self._references:
             reference = next(
                 name for name in (f"{self._prefix}{k}" for k in self._numbers) if name not in self._reserved
@@ -48,19 +51,17 @@ class DefinitionBuilder:
 
     def set_name(self, reference: str, name: str) -> None:
         """Give an operation a user-visible name. Ignored if it has one already, or if the name is taken or invalid."""
+        free = name not in self._taken and name not in self._reserved
         if (
-            is_name(name)
-            and name not in self._taken
-            and name not in self._reserved
-            and reference not in self._assigned_names
-        ):
+            self.exact or (free and is_name(name) and not ANONYMOUS.fullmatch(name))
+        ) and reference not in self._assigned_names:
             self._assigned_names[reference] = name
             self._taken.add(name)
 
     def reserve_name(self, name: str) -> bool:
         """Reserve a name so that later calls cannot assign it; False if an operation has it already."""
         self._reserved.add(name)
-        return name not in self._taken
+        return self.exact or name not in self._taken
 
     def name(self, reference: str) -> str:
         """The final name of an operation."""
