@@ -61,11 +61,6 @@ class SOp(Expression, Operators["SOp"]):
             hint="use & | ~ in place of and, or, not; rasp.Map or rasp.SequenceMap in place of if",
         )
 
-    @property
-    def children(self) -> Sequence[Expression]:
-        """The operand expressions."""
-        return ()
-
 
 class TokensType(SOp):
     """The input."""
@@ -130,16 +125,12 @@ class Map(SOp):
     """
 
     default_name = "map"
+    operand_names = ("inner",)
 
     def __init__(self, f: Callable[[Any], Any], inner: SOp, simplify: bool = True) -> None:  # noqa: ARG002
         super().__init__()
         self.f = check_function(f, "the first argument of Map", self.place, "Map(lambda x: …, sop)")
         self.inner = check_sop(inner, "the argument of Map", self.place)
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """Its argument."""
-        return (self.inner,)
 
     def define(self, builder: TypedBuilder, inner: NullableSequence) -> NullableSequence:
         """Add the operations."""
@@ -156,17 +147,13 @@ class SequenceMap(SOp):
     """
 
     default_name = "sequence_map"
+    operand_names = ("fst", "snd")
 
     def __init__(self, f: Callable[[Any, Any], Any], fst: SOp, snd: SOp) -> None:
         super().__init__()
         self.f = check_function(f, "the first argument of SequenceMap", self.place, "SequenceMap(lambda x, y: …, a, b)")
         self.fst = check_sop(fst, f"the first argument of {type(self).__name__}", self.place)
         self.snd = check_sop(snd, f"the second argument of {type(self).__name__}", self.place)
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """Its arguments."""
-        return (self.fst, self.snd)
 
     def define(self, builder: TypedBuilder, fst: NullableSequence, snd: NullableSequence) -> NullableSequence:
         """Add the operations."""
