@@ -50,7 +50,7 @@ from softmachine.languages.text.diagnostics import (
     DiagnosticRules,
     ParserState,
     SyntaxDiagnostic,
-    display_width,
+    excerpt_lines,
     line_and_column,
 )
 from softmachine.languages.text.grammar import LinearAstBuilder, load_parser
@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from lark import Token
 
 
-MAX_EXCERPT_WIDTH = 60
-"""Maximum number of characters of the line in an excerpt, on either side of the error."""
 UNTERMINATED_QUOTE = "unterminated quote"
 SYMBOL_HINT = "write Q_a for the symbol a; quote symbols with characters other than letters and digits, as in '('"
 COMPARISON_HINT = "compare counts and numbers, as in #<[Q_a] <= 3; join two comparisons with and"
@@ -74,23 +72,10 @@ COUNT_HINT = (
 
 def to_source_error(diagnostic: SyntaxDiagnostic, text: str, source: str) -> SourceError:
     """The exception for a syntax error in a text, with an excerpt."""
-    shown = format_excerpt(text, diagnostic.line, diagnostic.column)
-    message = f"{diagnostic.message}\n{shown}" if shown.strip(" \n^") else diagnostic.message
-    return SourceError(message, place=SourceLocation(source, diagnostic.line, diagnostic.column), hint=diagnostic.hint)
-
-
-def format_excerpt(text: str, line: int, column: int) -> str:
-    """The part of a line around a column, and below it a caret at the column."""
-    content = text.split("\n")[line - 1].rstrip("\r")
-    start, end = max(0, column - 1 - MAX_EXCERPT_WIDTH), column - 1 + MAX_EXCERPT_WIDTH
-    before = ("…" if start else "") + content[start : column - 1]
-    after = content[column - 1 : end] + ("…" if end < len(content) else "")
-    # The caret is indented by the width of the text before it in a terminal.
-    return f"    {_replace_unprintable(before + after)}\n    {' ' * sum(map(display_width, before))}^"
-
-
-def _replace_unprintable(text: str) -> str:
-    return "".join(character if character.isprintable() else " " if character == "\t" else "�" for character in text)
+    place = SourceLocation(source, diagnostic.line, diagnostic.column)
+    line, caret = excerpt_lines(place, text.split("\n"))
+    message = f"{diagnostic.message}\n    {line.rstrip()}\n    {caret}" if line.strip() else diagnostic.message
+    return SourceError(message, place=place, hint=diagnostic.hint)
 
 
 def unknown_name_diagnostic(token: Token) -> SyntaxDiagnostic:
