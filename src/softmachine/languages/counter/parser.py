@@ -27,17 +27,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from softmachine.languages.counter.condition import MAX_DEPTH, TOO_DEEP_MESSAGE, Condition, CounterComparison
-from softmachine.languages.counter.machine import CounterMachine, Transition
-from softmachine.languages.counter.printer import to_text
-from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation
-from softmachine.languages.temporal.formula import FALSE, TRUE, And, Not, Or
+from softmachine.languages.counter.machine import CounterMachine, Transition, to_text
+from softmachine.languages.linear import MAX_NUMBER, LinearExpression
+from softmachine.languages.temporal.parser import FormulaAstBuilder
 from softmachine.languages.text.diagnostics import (
     DiagnosticRule,
     DiagnosticRules,
     SyntaxDiagnostic,
     line_and_column,
 )
-from softmachine.languages.text.grammar import LinearAstBuilder, load_parser
+from softmachine.languages.text.grammar import load_parser
 from softmachine.languages.text.statements import (
     QUOTED_OR_HASH,
     WORD,
@@ -46,7 +45,7 @@ from softmachine.languages.text.statements import (
     strip_comment,
     unquote,
 )
-from softmachine.support.errors import InvalidError, SourceLocation
+from softmachine.support.errors import SourceLocation
 
 if TYPE_CHECKING:
     from lark import Token
@@ -61,10 +60,13 @@ class LocatedName(NamedTuple):
     place: SourceLocation
 
 
-class CounterAstBuilder(LinearAstBuilder[str]):
+class CounterAstBuilder(FormulaAstBuilder[str]):
     """AST builder of transitions."""
 
     too_large_message = (f"numbers are at most {MAX_NUMBER:,}", None)
+    comparison_class = CounterComparison
+    max_depth = MAX_DEPTH
+    too_deep_message = (TOO_DEEP_MESSAGE, None)
     nonlinear_message = ("a product of counters is not linear", "multiply a counter by a number only, as in 2*x")
 
     def start(
@@ -92,39 +94,9 @@ class CounterAstBuilder(LinearAstBuilder[str]):
             raise SyntaxDiagnostic(message, *line_and_column(token))
         return LocatedName(name, SourceLocation("", *line_and_column(token)))
 
-    def or_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
-        """``p or q or …``."""
-        return _check_depth(sign, Or((first, *others[::2])))
-
-    def and_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
-        """``p and q and …``."""
-        return _check_depth(sign, And((first, *others[::2])))
-
-    def not_(self, sign: Token, of: Condition) -> Condition:
-        """``not p``."""
-        return _check_depth(sign, Not(of))
-
-    def constant(self, word: Token) -> Condition:
-        """``true`` and ``false``."""
-        return TRUE if word.type == "TRUE" else FALSE
-
-    def comparison(self, left: LinearExpression[str], relation: Token, right: LinearExpression[str]) -> Condition:
-        """``term <= term``."""
-        try:
-            return CounterComparison(left, Relation.parse(relation), right)
-        except InvalidError as error:
-            raise SyntaxDiagnostic(error.problems[0], *line_and_column(relation)) from None
-
     def counter(self, token: Token) -> LinearExpression[str]:
         """A counter in a linear expression."""
         return LinearExpression(((1, self.name(token).name),))
-
-
-def _check_depth(token: Token, condition: Condition) -> Condition:
-    """Check the nesting depth of a condition whose operator is at the token."""
-    if condition.depth > MAX_DEPTH:
-        raise SyntaxDiagnostic(TOO_DEEP_MESSAGE, *line_and_column(token))
-    return condition
 
 
 SUBSUMED = "INTEGER LPAR PLUS MINUS"

@@ -28,8 +28,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast
 
-from softmachine.languages.crasp.printer import to_text
-from softmachine.languages.crasp.program import CraspProgram, Definition, NamedFormula, Rule, TermComparison
+from softmachine.languages.crasp.program import CraspProgram, Definition, NamedFormula, Rule, TermComparison, to_text
 from softmachine.languages.crasp.relations import RELATIONS
 from softmachine.languages.crasp.terms import (
     AtomicTerm,
@@ -42,14 +41,12 @@ from softmachine.languages.crasp.terms import (
     as_term,
     nesting_depth,
 )
-from softmachine.languages.linear import LinearExpression, Relation
+from softmachine.languages.linear import LinearExpression
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.parser import (
-    MAX_DEPTH,
     SYMBOL_HINT,
     UNTERMINATED_QUOTE,
-    FormulaAstBuilder,
-    check_depth,
+    SymbolAstBuilder,
 )
 from softmachine.languages.temporal.parser import explain_syntax_error as explain_temporal
 from softmachine.languages.text import QUOTED
@@ -79,22 +76,19 @@ if TYPE_CHECKING:
 __all__ = ["parse", "to_text"]
 
 
-class CraspAstBuilder(FormulaAstBuilder[AtomicTerm]):
+class CraspAstBuilder(SymbolAstBuilder[AtomicTerm]):
     """AST builder of formulas and terms; symbols, connectives and sums are those of temporal logic."""
 
+    comparison_class = TermComparison
     nonlinear_message = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#[Q_a]")
 
     def named_formula(self, name: Token) -> Formula:
         """The name of a formula."""
         return NamedFormula(str(name))
 
-    def comparison(self, left: Term, relation: Token, right: Term) -> Formula:
-        """``term <= term``."""
-        return check_depth(relation, TermComparison(left, Relation.parse(relation), right))
-
     def conditional(self, condition: Formula, sign: Token, then: Term, otherwise: Term) -> Term:
         """``p ? s : t``."""
-        return _check_depth(sign, as_term(Conditional(condition, then, otherwise)))
+        return self._check_nesting(sign, as_term(Conditional(condition, then, otherwise)))
 
     def counting(self, token: Token, of: Formula) -> Term:
         """``#[p]`` or ``#R[p]``."""
@@ -106,19 +100,18 @@ class CraspAstBuilder(FormulaAstBuilder[AtomicTerm]):
 
     def extreme(self, word: Token, *of: Term) -> Term:
         """``min(s, t)`` or ``max(s, t)``."""
-        return _check_depth(word, as_term((Minimum if word.type == "MIN" else Maximum)(of)))
+        return self._check_nesting(word, as_term((Minimum if word.type == "MIN" else Maximum)(of)))
 
     def named_term(self, name: Token) -> Term:
         """The name of a term."""
         return as_term(NamedTerm(str(name)))
 
-
-def _check_depth(token: Token, made: Term) -> Term:
-    """Check the nesting depth of a term that begins at a token."""
-    if nesting_depth(made) > MAX_DEPTH:
-        message = f"conditional terms are nested more than {MAX_DEPTH} deep"
-        raise SyntaxDiagnostic(message, *line_and_column(token), "define parts of it by name")
-    return made
+    def _check_nesting(self, token: Token, term: Term) -> Term:
+        """Check the nesting depth of a term that begins at a token."""
+        if nesting_depth(term) > self.max_depth:
+            message = f"conditional terms are nested more than {self.max_depth} deep"
+            raise SyntaxDiagnostic(message, *line_and_column(token), "define parts of it by name")
+        return term
 
 
 COUNT_HINT = "write a count as #[Q_a]; a comment begins at the start of a line or after two spaces"

@@ -23,8 +23,7 @@ from softmachine.languages.linear import Relation
 from softmachine.languages.source import MAX_SOURCE_LENGTH
 from softmachine.languages.srasp import ast as ex
 from softmachine.languages.srasp.ast import Expression
-from softmachine.languages.srasp.printer import to_text
-from softmachine.languages.srasp.program import Definition, SraspProgram
+from softmachine.languages.srasp.program import Definition, SraspProgram, to_text
 from softmachine.languages.text.diagnostics import (
     DiagnosticRule,
     DiagnosticRules,

@@ -23,9 +23,10 @@ formula. A ``#`` at the start of a line or after two spaces begins a comment whe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from softmachine.languages.builtin_formats import TEMPORAL_HEADER
 from softmachine.languages.linear import LinearExpression, Relation, VariableT
@@ -149,20 +150,6 @@ explain_syntax_error = DiagnosticRules(
 )  # fmt: skip
 
 
-MAX_DEPTH = 200
-"""Maximum nesting depth of operators. Every level becomes a transformer layer."""
-
-CONSTANTS = {"TRUE": tl.TRUE, "FALSE": tl.FALSE, "FIRST": tl.First(), "LAST": tl.Last()}
-UNARY = {
-    "NOT": tl.Not, "PREVIOUS": tl.Previous, "NEXT": tl.Next, "ONCE": tl.Once, "HISTORICALLY": tl.Historically,
-    "EVENTUALLY": tl.Eventually, "ALWAYS": tl.Always,
-}  # fmt: skip
-TEMPORAL = {
-    "SINCE": (tl.Since, tl.WitnessSemantics.STANDARD), "STRONG_SINCE": (tl.Since, tl.WitnessSemantics.PAPER),
-    "UNTIL": (tl.Until, tl.WitnessSemantics.STANDARD), "STRONG_UNTIL": (tl.Until, tl.WitnessSemantics.PAPER),
-}  # fmt: skip
-
-
 def parse_quoted(text: str, line: int, column: int) -> str:
     """The symbol inside quotes.
 
@@ -181,27 +168,58 @@ def parse_quoted(text: str, line: int, column: int) -> str:
 
 
 class FormulaAstBuilder(LinearAstBuilder[VariableT]):
-    """AST builder of symbols, Boolean connectives and linear expressions, shared with C-RASP."""
+    """AST builder of Boolean combinations of linear comparisons, shared with C-RASP and counter machines."""
 
-    def iff(self, left: Formula, sign: Token, right: Formula) -> Formula:
-        """``p <-> q``."""
-        return check_depth(sign, tl.Iff(left, right))
+    comparison_class: ClassVar[type[tl.LinearComparison[Any]]]
+    max_depth: ClassVar[int] = 200
+    """Maximum nesting depth of operators. Every level becomes a transformer layer."""
+    too_deep_message: ClassVar[tuple[str, str | None]] = (
+        f"operators are nested more than {max_depth} deep",
+        "chains of and or of or do not count as nesting; split other formulas",
+    )
+    """Message and hint for a formula that exceeds the maximum."""
+    constants: ClassVar[Mapping[str, Formula]] = {"TRUE": tl.TRUE, "FALSE": tl.FALSE}
+    operators: ClassVar[Mapping[str, Callable[..., Formula]]] = {
+        "NOT": tl.Not, "AND": tl.And, "OR": tl.Or, "IMPLIES": tl.Implies, "IFF": tl.Iff,
+    }  # fmt: skip
+    """The operators by the names of their terminals."""
 
-    def implies(self, left: Formula, sign: Token, right: Formula) -> Formula:
-        """``p -> q``."""
-        return check_depth(sign, tl.Implies(left, right))
+    def binary(self, left: Formula, sign: Token, right: Formula) -> Formula:
+        """``p -> q``, ``p <-> q`` and the other operators of two formulas."""
+        return self.check_depth(sign, self.operators[sign.type](left, right))
 
-    def or_(self, first: Formula, sign: Token, *others: Formula) -> Formula:
-        """``p or q or …``."""
-        return check_depth(sign, tl.Or((first, *others[::2])))
-
-    def and_(self, first: Formula, sign: Token, *others: Formula) -> Formula:
-        """``p and q and …``."""
-        return check_depth(sign, tl.And((first, *others[::2])))
+    def chain(self, first: Formula, sign: Token, *others: Formula) -> Formula:
+        """``p and q and …`` or ``p or q or …``."""
+        return self.check_depth(sign, self.operators[sign.type]((first, *others[::2])))
 
     def unary(self, sign: Token, of: Formula) -> Formula:
         """``not p`` and the other prefix operators."""
-        return check_depth(sign, UNARY[sign.type](of))
+        return self.check_depth(sign, self.operators[sign.type](of))
+
+    def constant(self, word: Token) -> Formula:
+        """``true``, ``false`` and other words."""
+        return self.constants[word.type]
+
+    def comparison(
+        self, left: LinearExpression[VariableT], relation: Token, right: LinearExpression[VariableT]
+    ) -> Formula:
+        """``term <= term``."""
+        try:
+            compared = self.comparison_class(left, Relation.parse(relation), right)
+        except InvalidError as error:
+            raise SyntaxDiagnostic(error.problems[0], *line_and_column(relation)) from None
+        return self.check_depth(relation, compared)
+
+    def check_depth(self, token: Token, formula: Formula) -> Formula:
+        """Check the nesting depth of a formula whose operator is at the token."""
+        if formula.depth > self.max_depth:
+            message, hint = self.too_deep_message
+            raise SyntaxDiagnostic(message, *line_and_column(token), hint)
+        return formula
+
+
+class SymbolAstBuilder(FormulaAstBuilder[VariableT]):
+    """AST builder of formulas with symbols, shared with C-RASP."""
 
     def symbol(self, name: Token) -> Formula:
         """``Q_a``."""
@@ -211,37 +229,32 @@ class FormulaAstBuilder(LinearAstBuilder[VariableT]):
         """``'long symbol'``."""
         return tl.Symbol(parse_quoted(str(text), *line_and_column(text)))
 
-    def constant(self, word: Token) -> Formula:
-        """``true``, ``false``, ``first`` or ``last``."""
-        return CONSTANTS[word.type]
-
     def bare_q(self, token: Token) -> Formula:
         """``Q_`` without a symbol."""
         raise missing_symbol_diagnostic(token)
 
 
-class TemporalAstBuilder(FormulaAstBuilder[Count]):
+class TemporalAstBuilder(SymbolAstBuilder[Count]):
     """AST builder of temporal logic with counting."""
 
+    comparison_class = CountComparison
     nonlinear_message = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#<[Q_a]")
-
-    def temporal(self, left: Formula, sign: Token, right: Formula) -> Formula:
-        """``p since q`` and ``p until q``, also with ``!``."""
-        kind, reading = TEMPORAL[sign.type]
-        return check_depth(sign, kind(left, right, reading))
+    constants: ClassVar[Mapping[str, Formula]] = {**FormulaAstBuilder.constants, "FIRST": tl.First(), "LAST": tl.Last()}
+    operators: ClassVar[Mapping[str, Callable[..., Formula]]] = {
+        **FormulaAstBuilder.operators, "PREVIOUS": tl.Previous, "NEXT": tl.Next, "ONCE": tl.Once,
+        "HISTORICALLY": tl.Historically, "EVENTUALLY": tl.Eventually, "ALWAYS": tl.Always,
+        "SINCE": tl.Since, "STRONG_SINCE": partial(tl.Since, semantics=tl.WitnessSemantics.PAPER),
+        "UNTIL": tl.Until, "STRONG_UNTIL": partial(tl.Until, semantics=tl.WitnessSemantics.PAPER),
+    }  # fmt: skip
 
     def stray_name(self, name: Token) -> Formula:
         """A name that is not a formula."""
         raise unknown_name_diagnostic(name)
 
-    def comparison(self, left: LinearExpression[Count], relation: Token, right: LinearExpression[Count]) -> Formula:
-        """``term <= term``."""
-        return check_depth(relation, CountComparison(left, Relation.parse(relation), right))
-
     def predicate(self, name: Token, of: Position | Count, *parameters: int) -> Formula:
         """``odd(i)`` and the other predicates."""
         try:
-            return check_depth(name, NumericalPredicate(str(name), of, parameters))
+            return self.check_depth(name, NumericalPredicate(str(name), of, parameters))
         except InvalidError as error:
             raise SyntaxDiagnostic(
                 f"predicate {truncate(name)!r}: {error.problems[0]}", *line_and_column(name)
@@ -267,14 +280,6 @@ class TemporalAstBuilder(FormulaAstBuilder[Count]):
     def integer(self, *parts: Token) -> int:
         """A parameter of a predicate."""
         return self.natural(parts[-1]) * (-1 if len(parts) == 2 else 1)
-
-
-def check_depth(token: Token, formula: Formula) -> Formula:
-    """Check the nesting depth of a formula whose operator is at the token."""
-    if formula.depth > MAX_DEPTH:
-        hint = "chains of and or of or do not count as nesting; split other formulas"
-        raise SyntaxDiagnostic(f"operators are nested more than {MAX_DEPTH} deep", *line_and_column(token), hint)
-    return formula
 
 
 MAX_NAME_LENGTH = 60

@@ -1,4 +1,4 @@
-"""Deterministic Turing machines with one or more tapes, as immutable, validated data."""
+"""Deterministic Turing machines with one or more tapes, as immutable, validated data; and their lossless JSON form."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from softmachine.languages.formats import make_json_codec
 from softmachine.languages.source import WordSource, find_name_problems, is_symbol
-from softmachine.support.errors import InvalidError, SourceLocation
+from softmachine.support.errors import InvalidError, SourceError, SourceLocation
 from softmachine.support.token_array import CodedSequence
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
@@ -233,3 +234,62 @@ def _format_action(rule: Rule | None) -> str:
 def _format_symbols(symbols: tuple[str, ...]) -> str:
     # Make a space visible.
     return " ".join(symbol if symbol.strip() else "␣" for symbol in symbols)
+
+
+def machine_to_json(machine: TuringMachine) -> dict[str, object]:
+    """Convert a machine to dictionaries, lists and strings."""
+    return {
+        "name": machine.name,
+        "states": list(machine.states),
+        "alphabet": list(machine.alphabet),
+        "symbols": list(machine.symbols),
+        "blank": machine.blank,
+        "rules": [
+            [rule.state, list(rule.read), list(rule.write), list(rule.move), rule.next] for rule in machine.rules
+        ],
+        "start": machine.start,
+        "accept": list(machine.accept),
+        "reject": list(machine.reject),
+        "tape": str(machine.tape),
+        "tapes": machine.tapes,
+        "default_input": list(machine.default_input) or None,
+    }
+
+
+def machine_from_json(data: Any) -> TuringMachine:
+    """The inverse of :func:`machine_to_json`.
+
+    Raises:
+        SourceError: If the data does not have that form.
+        InvalidError: If the Turing machine is not valid.
+    """
+    try:
+        return TuringMachine(
+            name=str(data["name"]),
+            states=_strings(data["states"]),
+            alphabet=_strings(data["alphabet"]),
+            symbols=_strings(data["symbols"]),
+            blank=str(data["blank"]),
+            rules=tuple(
+                Rule(str(state), _strings(read), _strings(write), _strings(move), str(following))
+                for state, read, write, move, following in data["rules"]
+            ),
+            start=str(data["start"]),
+            accept=_strings(data["accept"]),
+            reject=_strings(data["reject"]),
+            tape=TapeConvention(data["tape"]),
+            tapes=int(data["tapes"]),
+            default_input=_strings(data["default_input"] or ()),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise SourceError(f"this is not a Turing machine in JSON: {error!r}") from None
+
+
+def _strings(items: Iterable[object]) -> tuple[str, ...]:
+    strings = tuple(item for item in items if isinstance(item, str))
+    if isinstance(items, str) or strings != tuple(items):
+        raise TypeError(f"{items!r} is not a list of strings")
+    return strings
+
+
+parse_json, format_json = make_json_codec(machine_to_json, machine_from_json)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 from softmachine.languages.rasp.ir import Operator, Value
 from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
-from softmachine.languages.rasp.python.values import to_value
+from softmachine.languages.rasp.values import to_value
 from softmachine.support.errors import SourceLocation, UsageError
 
 PACKAGE_FOLDER: Final = str(Path(__file__).parents[3])

@@ -25,8 +25,7 @@ from softmachine.languages.rasp.ir import (
 from softmachine.languages.rasp.program import RaspProgram, canonicalise
 from softmachine.languages.rasp.python.expression import Expression
 from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
-from softmachine.languages.rasp.python.values import to_python, to_value
-from softmachine.languages.rasp.values import format_value, identity_key
+from softmachine.languages.rasp.values import format_value, identity_key, to_python, to_value
 from softmachine.support.errors import ConstructionError, InputError, InvalidError, UsageError
 
 MAX_EXPRESSIONS: Final = 10_000

@@ -19,8 +19,7 @@ from softmachine.languages.rasp.python.expression import (
 from softmachine.languages.rasp.python.function_lowering import CoreFunction, lower_function
 from softmachine.languages.rasp.python.lowering import evaluate_expression
 from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
-from softmachine.languages.rasp.python.values import to_value
-from softmachine.languages.rasp.values import is_number
+from softmachine.languages.rasp.values import is_number, to_value
 from softmachine.support.errors import SourceLocation, UsageError
 
 
