@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from softmachine.languages.counter.condition import MAX_DEPTH, TOO_DEEP_MESSAGE, Condition, CounterComparison
 from softmachine.languages.counter.machine import CounterMachine, Transition, to_text
@@ -155,7 +155,7 @@ class _Parser(StatementParser):
     """Parser state: the parts of the machine."""
 
     headers = HEADERS
-    required = ("input", "start")
+    required: ClassVar[Mapping[str, str]] = {keyword: HEADERS[keyword][1] for keyword in ("input", "start")}
     quoted_description = "a name"
 
     def __init__(self, text: str, source: str, sentence_start: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from softmachine.languages.source import check_source_length, default_name
+from softmachine.languages.source import MAX_SOURCE_LENGTH, check_source_length, default_name
 from softmachine.languages.text import QUOTED
 from softmachine.languages.text.diagnostics import MAX_REPORTED, Problem, SyntaxDiagnostic, raise_syntax_errors
 from softmachine.support.errors import SourceLocation
@@ -159,14 +159,15 @@ class StatementParser(ABC):
 
     headers: ClassVar[Mapping[str, tuple[int | None, str]]]
     """For each keyword of a header: the number of words after it, or None for any number; and their description."""
-    required: ClassVar[tuple[str, ...]] = ()
-    """Keywords of the headers that must be present."""
+    required: ClassVar[Mapping[str, str]] = {}
+    """Descriptions of the headers that must be present, by keyword."""
+    max_length: ClassVar[int] = MAX_SOURCE_LENGTH
     quoted_description: ClassVar[str] = "a symbol"
     """Description of a quoted word, for messages."""
     quoted_may_be_empty: ClassVar[bool] = True
 
     def __init__(self, text: str, source: str, sentence_start: str) -> None:
-        check_source_length(text, source, sentence_start)
+        check_source_length(text, source, sentence_start, max_length=self.max_length)
         self.source = source
         self.lines = split_lines(text)
         self.statements = list(split_statements(self.lines, self.keyword_of, self.strip_comment, self.ends_header))
@@ -204,9 +205,9 @@ class StatementParser(ABC):
         """
         for statement in self.statements:
             self.parse_statement(statement)
-        for keyword in self.required:
+        for keyword, description in self.required.items():
             if keyword not in self._keywords:
-                message = f"missing line {keyword!r}; it contains {self.headers[keyword][1]}"
+                message = f"missing line {keyword!r}; it contains {description}"
                 self.problems.append(Problem(message, SourceLocation(self.source)))
         raise_syntax_errors(self.problems, self.lines)
         return self
