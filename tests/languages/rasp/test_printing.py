@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from softmachine.languages.rasp import RaspProgram, canonicalise, parse, to_text
-from softmachine.languages.rasp.builder import structural_key
+from softmachine.languages.rasp.ir import structural_key
 from softmachine.testing.rasp import random_program
 
 

@@ -12,7 +12,6 @@ from itertools import chain, count
 from typing import Final, TypeAlias
 
 from softmachine.languages.rasp import ir
-from softmachine.languages.rasp.builder import DefinitionBuilder
 from softmachine.languages.rasp.environment import (
     Closure,
     CompileTimeValue,
@@ -22,7 +21,7 @@ from softmachine.languages.rasp.environment import (
     describe_value,
     is_value,
 )
-from softmachine.languages.rasp.ir import Repeat, Value, is_name, operands
+from softmachine.languages.rasp.ir import DefinitionBuilder, Repeat, Value, is_name, operands
 from softmachine.languages.rasp.syntax_tree import Node, Position
 from softmachine.languages.rasp.validation import MAX_DEFINITIONS
 from softmachine.languages.rasp.values import normalise_number

@@ -23,9 +23,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, NoReturn
 
-from softmachine.languages.rasp.builder import structural_key
 from softmachine.languages.rasp.elaborator import Elaborator
-from softmachine.languages.rasp.ir import Value
+from softmachine.languages.rasp.ir import Value, structural_key
 from softmachine.languages.rasp.printer import Headers, format_program, read_headers
 from softmachine.languages.rasp.program import OpenProgram, RaspProgram, canonicalise
 from softmachine.languages.rasp.syntax_tree import Node, Position, RaspAstBuilder

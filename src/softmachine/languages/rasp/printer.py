@@ -13,9 +13,8 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from softmachine.languages.rasp import ir
-from softmachine.languages.rasp.builder import structural_key
 from softmachine.languages.rasp.expression_printer import CHOICE, Level, format_literal, format_node
-from softmachine.languages.rasp.ir import ANONYMOUS, NAME, Definition, Node
+from softmachine.languages.rasp.ir import ANONYMOUS, NAME, Definition, Node, structural_key
 from softmachine.languages.text.diagnostics import SyntaxDiagnostic
 from softmachine.languages.text.statements import WORD, quote, unquote
 

@@ -12,10 +12,19 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, Final
 
-from softmachine.languages.rasp.builder import structural_key
 from softmachine.languages.rasp.expression_printer import format_literal
 from softmachine.languages.rasp.inference import infer_types
-from softmachine.languages.rasp.ir import ANONYMOUS, Definition, Length, Node, Repeat, Value, operands, rename_operands
+from softmachine.languages.rasp.ir import (
+    ANONYMOUS,
+    Definition,
+    Length,
+    Node,
+    Repeat,
+    Value,
+    operands,
+    rename_operands,
+    structural_key,
+)
 from softmachine.languages.rasp.types import FiniteType, Type
 from softmachine.languages.rasp.validation import find_letter_problems, find_structural_problems
 from softmachine.languages.rasp.values import PartialValue, format_value, is_identical

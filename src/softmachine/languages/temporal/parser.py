@@ -44,8 +44,7 @@ from softmachine.languages.temporal.formula import (
 )
 from softmachine.languages.temporal.predicates import RESERVED, predicate_names
 from softmachine.languages.temporal.printer import quote_symbol
-from softmachine.languages.temporal.specification import Specification
-from softmachine.languages.temporal.structure import find_symbols
+from softmachine.languages.temporal.structure import Specification, find_symbols
 from softmachine.languages.text.diagnostics import (
     DiagnosticRule,
     DiagnosticRules,
