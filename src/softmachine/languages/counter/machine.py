@@ -14,7 +14,7 @@ from typing import ClassVar
 from softmachine.languages.counter.condition import MAX_DEPTH, TOO_DEEP_MESSAGE, Condition, find_counters, format_name
 from softmachine.languages.counter.determinism import DeterminismResult, check_determinism, find_always_negative
 from softmachine.languages.linear import MAX_NUMBER
-from softmachine.languages.source import WordSource, find_name_problems, is_symbol
+from softmachine.languages.source import WordSource, find_name_problems, find_repetitions, is_symbol
 from softmachine.languages.temporal.formula import TRUE, Not
 from softmachine.languages.temporal.structure import disjunction
 from softmachine.languages.text.diagnostics import MAX_REPORTED
@@ -236,11 +236,11 @@ def find_problems(machine: CounterMachine) -> list[str]:
 
 
 def _find_name_problems(machine: CounterMachine) -> Iterator[str]:
-    for name, times in Counter(machine.counters).items():
-        if times > 1:
-            yield f"counter {name!r} is listed {times} times; letters are counters, too, so rename it"
-        if not name:
-            yield "a counter or letter has an empty name"
+    yield from find_repetitions(
+        machine.counters, "counter {!r} is listed {} times; letters are counters, too, so rename it"
+    )
+    if "" in machine.counters:
+        yield "a counter or letter has an empty name"
     for letter in machine.alphabet:
         if letter and not is_symbol(letter):
             yield f"letter {letter!r} contains whitespace"
@@ -248,9 +248,7 @@ def _find_name_problems(machine: CounterMachine) -> Iterator[str]:
 
 def _state_problems(machine: CounterMachine) -> Iterator[str]:
     for kind, states in (("accept", machine.accept), ("reject", machine.reject)):
-        for state, times in Counter(states).items():
-            if times > 1:
-                yield f"state {state!r} is listed {times} times in {kind!r}"
+        yield from find_repetitions(states, f"state {{!r}} is listed {{}} times in {kind!r}")
     for state in machine.accept:
         if state in machine.reject:
             yield f"state {state!r} both accepts and rejects"
@@ -277,9 +275,8 @@ def _transition_problems(machine: CounterMachine, transition: Transition) -> Ite
             counters = " ".join(machine.counters) or "none"
             used = f"counter {name!r}, which does not exist"
             yield f"{describe_transition(transition)} uses {used} (there are {counters})"
-    for name, times in Counter(name for name, _ in transition.updates).items():
-        if times > 1:
-            yield f"{describe_transition(transition)} changes counter {name!r} {times} times; combine the changes"
+    for problem in find_repetitions((name for name, _ in transition.updates), "changes counter {!r} {} times"):
+        yield f"{describe_transition(transition)} {problem}; combine the changes"
     if any(abs(change) > MAX_NUMBER for _, change in transition.updates):
         yield f"{describe_transition(transition)} changes a counter by more than {MAX_NUMBER:,}"
     if transition.test is None and next(

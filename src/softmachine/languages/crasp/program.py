@@ -13,7 +13,6 @@ true at the last position determines the next token.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
@@ -35,7 +34,7 @@ from softmachine.languages.crasp.terms import (
     subterms,
 )
 from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation, format_linear
-from softmachine.languages.source import WordSource, find_name_problems, format_word
+from softmachine.languages.source import WordSource, find_name_problems, find_repetitions, format_word
 from softmachine.languages.temporal.formula import (
     And,
     BooleanConstant,
@@ -268,12 +267,11 @@ def find_problems(
 def _alphabet_problems(alphabet: tuple[str, ...]) -> Iterator[Problem]:
     if not alphabet:
         yield Problem("it has no alphabet; add a line such as: alphabet a b")
-    for letter, times in Counter(alphabet).items():
-        if not letter:
-            yield Problem("the alphabet has an empty symbol; a symbol has at least one character")
-        if times > 1:
-            yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
-        if letter in (ACCEPT, REJECT):
+    if "" in alphabet:
+        yield Problem("the alphabet has an empty symbol; a symbol has at least one character")
+    yield from map(Problem, find_repetitions(alphabet))
+    for letter in (ACCEPT, REJECT):
+        if letter in alphabet:
             yield Problem(f"{letter} ends a run, so it cannot be a letter; rename the letter")
 
 

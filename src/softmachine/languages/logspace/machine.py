@@ -26,12 +26,17 @@ Moves are L, S and R. < and > are the end markers of both tapes. A line that beg
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from softmachine.languages.source import WordSource, check_source_length, default_name, find_name_problems
+from softmachine.languages.source import (
+    WordSource,
+    check_source_length,
+    default_name,
+    find_name_problems,
+    find_repetitions,
+)
 from softmachine.support.errors import InvalidError, SourceError, SourceLocation, UsageError
 from softmachine.support.notebook_html import html_table
 
@@ -151,9 +156,8 @@ def _find_problems(machine: LogspaceMachine) -> Iterator[str]:
         yield f"it has {len(machine.rules):,} rules; at most {MAX_RULES:,} are allowed"
         return
     for what, symbols in (("letter", machine.alphabet), ("work symbol", machine.work_symbols)):
-        for symbol, times in Counter(symbols).items():
-            if times > 1:
-                yield f"the {what} {symbol!r} is listed {times} times"
+        yield from find_repetitions(symbols, f"the {what} {{!r}} is listed {{}} times")
+        for symbol in dict.fromkeys(symbols):
             if symbol in (LEFT_END, RIGHT_END) or (what == "work symbol" and symbol == BLANK):
                 yield f"{symbol!r} is not a {what}: < and > are end markers, and {BLANK} is the blank of the work tape"
     if not machine.accept:

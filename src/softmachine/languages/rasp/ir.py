@@ -24,7 +24,8 @@ from difflib import get_close_matches
 from enum import Enum, StrEnum
 from fractions import Fraction
 from itertools import count
-from typing import Final, TypeAlias, Union
+from operator import attrgetter
+from typing import Any, Final, TypeAlias, Union
 
 from softmachine.support.errors import SourceLocation
 
@@ -219,51 +220,39 @@ class Definition:
     place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
 
+OPERAND_FIELDS: Final[Mapping[type[Node], tuple[str, ...]]] = {
+    Apply: ("operands",), Table: ("operands",), Combine: ("selectors",), Select: ("key", "query"),
+    SelectPairs: ("key", "query"), Aggregate: ("selector", "values", "default"), Width: ("selector",),
+}  # fmt: skip
+"""The fields that contain operands; those of a loop are nested."""
+_OPERANDS: Final = {kind: attrgetter(*fields) for kind, fields in OPERAND_FIELDS.items()}
+
+
 def operands(node: Node) -> tuple[str, ...]:
     """The names that an operation references, in the order of its fields."""
-    match node:
-        case Apply(operands=names) | Table(operands=names) | Combine(selectors=names):
-            return names
-        case Select() | SelectPairs():
-            return (node.key, node.query)
-        case Aggregate():
-            return (node.selector, node.values, node.default)
-        case Width():
-            return (node.selector,)
-        case Repeat():
-            own = {name for name, _ in node.variables} | {step.name for step in node.body}
-            inside = [name for step in node.body for name in operands(step.node)] + list(node.next_values)
-            return tuple(dict.fromkeys([*(start for _, start in node.variables), *(x for x in inside if x not in own)]))
-        case _:
-            return ()
+    if isinstance(node, Repeat):
+        own = {name for name, _ in node.variables} | {step.name for step in node.body}
+        inside = [name for step in node.body for name in operands(step.node)] + list(node.next_values)
+        return tuple(dict.fromkeys([*(start for _, start in node.variables), *(x for x in inside if x not in own)]))
+    found = _OPERANDS[type(node)](node) if type(node) in _OPERANDS else ()
+    return found if isinstance(found, tuple) else (found,)
 
 
 def rename_operands(node: Node, names: Mapping[str, str]) -> Node:
     """The same operation with its operands renamed."""
 
-    def new(name: str) -> str:
-        return names.get(name, name)
+    def new(name: Any) -> Any:
+        return tuple(map(new, name)) if isinstance(name, tuple) else names.get(name, name)
 
-    match node:
-        case Apply() | Table():
-            return replace(node, operands=tuple(map(new, node.operands)))
-        case Combine():
-            return replace(node, selectors=tuple(map(new, node.selectors)))
-        case Select() | SelectPairs():
-            return replace(node, key=new(node.key), query=new(node.query))
-        case Aggregate():
-            return replace(node, selector=new(node.selector), values=new(node.values), default=new(node.default))
-        case Width():
-            return replace(node, selector=new(node.selector))
-        case Repeat():
-            return replace(
-                node,
-                variables=tuple((name, new(start)) for name, start in node.variables),
-                body=tuple(replace(step, node=rename_operands(step.node, names)) for step in node.body),
-                next_values=tuple(map(new, node.next_values)),
-            )
-        case _:
-            return node
+    if isinstance(node, Repeat):
+        return replace(
+            node,
+            variables=tuple((name, new(start)) for name, start in node.variables),
+            body=tuple(replace(step, node=rename_operands(step.node, names)) for step in node.body),
+            next_values=new(node.next_values),
+        )
+    fields = OPERAND_FIELDS.get(type(node), ())
+    return replace(node, **{entry: new(getattr(node, entry)) for entry in fields}) if fields else node
 
 
 KEYWORDS: Final = frozenset(

@@ -7,13 +7,12 @@ the input. B-RASP is the fragment without integers.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.languages.source import WordSource, find_name_problems
+from softmachine.languages.source import WordSource, find_name_problems, find_repetitions
 from softmachine.languages.srasp.ast import Expression, Type, Value, ValueKind, format_expression, tree_depth
 from softmachine.languages.srasp.inference import IndexScope, SraspTypeInference, symbol_problem
 from softmachine.languages.text.diagnostics import Problem, validation_error
@@ -138,11 +137,9 @@ def find_problems(
 def _alphabet_problems(alphabet: tuple[str, ...]) -> Iterator[Problem]:
     if not alphabet:
         yield Problem("it has no alphabet; add a line such as: alphabet a b")
-    for letter, times in Counter(alphabet).items():
-        if times > 1:
-            yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
-        if problem := symbol_problem(letter):
-            yield Problem(f"in the alphabet, {problem}")
+    yield from map(Problem, find_repetitions(alphabet))
+    for problem in filter(None, map(symbol_problem, dict.fromkeys(alphabet))):
+        yield Problem(f"in the alphabet, {problem}")
 
 
 def _name_problems(definition: Definition, types: Mapping[str, Type | None]) -> Iterator[Problem]:

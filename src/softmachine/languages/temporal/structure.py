@@ -5,14 +5,13 @@ Specifications: a formula with the alphabet of its words.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar
 
 from softmachine.languages.linear import LinearExpression
-from softmachine.languages.source import WordSource, find_name_problems
+from softmachine.languages.source import WordSource, find_name_problems, find_repetitions
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal.formula import (
     Count,
@@ -222,11 +221,9 @@ class Specification(WordSource):
 
 def _find_problems(specification: Specification) -> Iterator[str]:
     """All problems of a specification, one sentence each."""
-    for symbol, times in Counter(specification.alphabet).items():
-        if not symbol:
-            yield "the alphabet has an empty symbol; a symbol has at least one character"
-        if times > 1:
-            yield f"symbol {symbol!r} is listed {times} times in the alphabet"
+    if "" in specification.alphabet:
+        yield "the alphabet has an empty symbol; a symbol has at least one character"
+    yield from find_repetitions(specification.alphabet, "symbol {!r} is listed {} times in the alphabet")
     for symbol in find_symbols(specification.formula):
         if symbol not in specification.alphabet:
             yield f"symbol {symbol!r} of the formula is not in the alphabet; add it"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from softmachine.languages.formats import make_json_codec
-from softmachine.languages.source import WordSource, find_name_problems, is_symbol
+from softmachine.languages.source import WordSource, find_name_problems, find_repetitions, is_symbol
 from softmachine.support.errors import InvalidError, SourceError, SourceLocation
 from softmachine.support.token_array import CodedSequence
 
@@ -139,8 +138,8 @@ def _find_problems(machine: TuringMachine) -> Iterator[str]:
     states, symbols = set(machine.states), set(machine.symbols)
     if machine.tapes < 1:
         yield f"it has {machine.tapes} tapes; write at least 1"
-    yield from _find_repeated("state", machine.states)
-    yield from _find_repeated("symbol", machine.symbols)
+    yield from find_repetitions(machine.states, "state {!r} is listed {} times")
+    yield from find_repetitions(machine.symbols, "symbol {!r} is listed {} times")
     if not machine.start:
         yield "it has no start state; name one of its states"
     elif machine.start not in states:
@@ -189,12 +188,6 @@ def _rule_problems(machine: TuringMachine, rule: Rule, states: set[str], symbols
             yield f"{where}: {move!r} is not a move; write L, R or S"
     if rule.state in machine.halting_states:
         yield f"{where} leaves a state in which the machine has already halted; remove it"
-
-
-def _find_repeated(what: str, names: tuple[str, ...]) -> Iterator[str]:
-    for name, times in Counter(names).items():
-        if times > 1:
-            yield f"{what} {name!r} is listed {times} times"
 
 
 def _format_names(names: tuple[str, ...], most: int = 12) -> str:
