@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from softmachine.languages.formats import make_json_codec
 from softmachine.languages.source import find_name_problems, parse_word
-from softmachine.support.errors import InputError, InvalidError, SourceError, SourceLocation
+from softmachine.support.errors import InputError, InvalidError, SourceLocation
 from softmachine.support.notebook_html import html_table
 from softmachine.support.text import pluralize
 
@@ -387,19 +387,15 @@ def circuit_from_json(data: Any) -> Circuit:
     """The inverse of :func:`circuit_to_json`.
 
     Raises:
-        SourceError: If the data does not have that form.
+        KeyError, TypeError, ValueError: If the data does not have that form.
         InvalidError: If the circuit is not valid.
     """
-    try:
-        gates = tuple(
-            Gate(str(name), GateKind(kind), tuple(map(str, inputs)), None if threshold is None else int(threshold))
-            for name, kind, inputs, threshold in data["gates"]
-        )
-        inputs, outputs = (tuple(map(str, data[key])) for key in ("inputs", "outputs"))
-        name = str(data["name"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise SourceError(f"this is not a circuit in JSON: {error!r}") from None
-    return Circuit(name=name, inputs=inputs, gates=gates, outputs=outputs)
+    gates = tuple(
+        Gate(str(name), GateKind(kind), tuple(map(str, inputs)), None if threshold is None else int(threshold))
+        for name, kind, inputs, threshold in data["gates"]
+    )
+    inputs, outputs = (tuple(map(str, data[key])) for key in ("inputs", "outputs"))
+    return Circuit(name=str(data["name"]), inputs=inputs, gates=gates, outputs=outputs)
 
 
-parse_json, format_json = make_json_codec(circuit_to_json, circuit_from_json)
+parse_json, format_json = make_json_codec("a circuit", circuit_to_json, circuit_from_json)

@@ -155,19 +155,15 @@ def graph_from_json(data: Any) -> Graph:
     """The inverse of :meth:`Graph.to_json`.
 
     Raises:
-        SourceError: If the data does not have that form.
+        KeyError, TypeError, ValueError: If the data does not have that form.
         InvalidError: If the graph is not valid.
     """
-    try:
-        edges = tuple((str(one), str(other)) for one, other in data["edges"])
-        vertices, directed = tuple(map(str, data["vertices"])), bool(data["directed"])
-        name = str(data["name"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise SourceError(f"this is not a graph in JSON: {error!r}") from None
-    return Graph(name=name, vertices=vertices, edges=edges, directed=directed)
+    edges = tuple((str(one), str(other)) for one, other in data["edges"])
+    vertices = tuple(map(str, data["vertices"]))
+    return Graph(name=str(data["name"]), vertices=vertices, edges=edges, directed=bool(data["directed"]))
 
 
-parse_json, format_json = make_json_codec(Graph.to_json, graph_from_json)
+parse_json, format_json = make_json_codec("a graph", Graph.to_json, graph_from_json)
 
 
 UNDIRECTED_LINK = "--"

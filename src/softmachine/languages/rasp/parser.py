@@ -17,11 +17,10 @@ in a line ``# output: NAME``. Header comments may also give ``# input: WORD``, `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 from softmachine.languages.rasp.elaborator import Elaborator
 from softmachine.languages.rasp.ir import Value, structural_key
@@ -36,7 +35,7 @@ from softmachine.languages.text.diagnostics import (
     Problem,
     SyntaxDiagnostic,
     line_and_column,
-    raise_syntax_errors,
+    syntax_error,
 )
 from softmachine.languages.text.grammar import load_parser
 from softmachine.languages.text.statements import QUOTED_OR_HASH, split_lines, unquote
@@ -54,12 +53,10 @@ class FileLoader:
 
     Args:
         source: The origin of the program text.
-        statements: Parser of the text of a file.
     """
 
-    def __init__(self, source: str, statements: Callable[[str], tuple[Node, ...]]) -> None:
+    def __init__(self, source: str) -> None:
         self.source = source
-        self._statements = statements
         self._count = 0
 
     def __call__(self, file: str, at: Position) -> tuple[Node, ...]:
@@ -74,7 +71,7 @@ class FileLoader:
                 f"more than {MAX_FILES} files are loaded", *at, "check for files that load each other"
             )
         try:
-            return self._statements(self._read_text(file, at))
+            return _parse_with_notes(split_lines(self._read_text(file, at)))[0]
         except SyntaxDiagnostic as error:
             if (error.line, error.column) == at:
                 raise
@@ -195,14 +192,8 @@ def _parse(text: str, source: str, name: str | None, alphabet: tuple[str, ...] |
     try:
         return _elaborate_program(lines, source, name, alphabet)
     except SyntaxDiagnostic as diagnostic:
-        _raise_syntax_error(diagnostic, source, lines)
-
-
-def _raise_syntax_error(diagnostic: SyntaxDiagnostic, source: str, lines: list[str]) -> NoReturn:
-    raise_syntax_errors(
-        [Problem(diagnostic.full_message, SourceLocation(source, diagnostic.line, diagnostic.column))], lines
-    )
-    raise AssertionError("refuse() always raises")
+        place = SourceLocation(source, diagnostic.line, diagnostic.column)
+        raise syntax_error([Problem(diagnostic.full_message, place)], lines) from None
 
 
 def _elaborate_program(
@@ -217,9 +208,7 @@ def _elaborate_program(
         else tuple(dict.fromkeys((*mentioned, *DEFAULT_LETTERS)))
     )
     letters = _letter_values(headers, known)
-    elaborator = Elaborator(
-        source, known, letters, library_functions(), FileLoader(source, _parse_file), "exact" in headers
-    )
+    elaborator = Elaborator(source, known, letters, library_functions(), FileLoader(source), "exact" in headers)
     try:
         elaborator.elaborate(statements)
     except RecursionError:
@@ -258,10 +247,6 @@ def _parse_with_notes(lines: list[str]) -> tuple[tuple[Node, ...], list[str]]:
     ), notes
 
 
-def _parse_file(text: str) -> tuple[Node, ...]:
-    return _parse_with_notes(split_lines(text))[0]
-
-
 def _parse_statements(text: str) -> tuple[Node, ...]:
     from lark.exceptions import UnexpectedInput
 
@@ -291,7 +276,7 @@ def _quoted_symbols(lines: list[str]) -> list[str]:
 
 def _letter_values(headers: Headers, alphabet: tuple[str, ...]) -> tuple[Value, ...]:
     """The values of the letters: themselves, unless a header lists other values."""
-    header = headers.by_keyword.get("tokens")
+    header = headers.get("tokens")
     if header is None:
         return alphabet
     try:
@@ -307,11 +292,7 @@ def _letter_values(headers: Headers, alphabet: tuple[str, ...]) -> tuple[Value, 
 def _find_output(elaborator: Elaborator, headers: Headers) -> tuple[str, Position]:
     """The output sequence operator, and the position that specifies it."""
     declared = headers.single_word("output")
-    at = (
-        (headers.by_keyword["output"].line, headers.by_keyword["output"].words[0].column)
-        if declared
-        else elaborator.output_position
-    )
+    at = (headers["output"].line, headers["output"].words[0].column) if declared else elaborator.output_position
     name = declared or elaborator.output
     if name is None:
         raise SyntaxDiagnostic("the program has no output", *at, "define a sequence operator, for example: x = tokens;")
@@ -322,7 +303,7 @@ def _find_output(elaborator: Elaborator, headers: Headers) -> tuple[str, Positio
 
 
 def _parse_example(headers: Headers, alphabet: tuple[str, ...]) -> tuple[str, ...]:
-    header = headers.by_keyword.get("input")
+    header = headers.get("input")
     if header is None:
         return ()
     words = headers.words("input")

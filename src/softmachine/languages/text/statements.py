@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from softmachine.languages.source import MAX_SOURCE_LENGTH, check_source_length, default_name
 from softmachine.languages.text import QUOTED
-from softmachine.languages.text.diagnostics import MAX_REPORTED, Problem, SyntaxDiagnostic, raise_syntax_errors
+from softmachine.languages.text.diagnostics import MAX_REPORTED, Problem, SyntaxDiagnostic, syntax_error
 from softmachine.support.errors import SourceLocation
 
 if TYPE_CHECKING:
@@ -209,7 +209,8 @@ class StatementParser(ABC):
             if keyword not in self._keywords:
                 message = f"missing line {keyword!r}; it contains {description}"
                 self.problems.append(Problem(message, SourceLocation(self.source)))
-        raise_syntax_errors(self.problems, self.lines)
+        if self.problems:
+            raise syntax_error(self.problems, self.lines)
         return self
 
     def choose_name(self, given: str | None, keyword: str, default: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from softmachine.languages.formats import make_json_codec
 from softmachine.languages.source import WordSource, find_name_problems, find_repetitions, is_symbol
-from softmachine.support.errors import InvalidError, SourceError, SourceLocation
+from softmachine.support.errors import InvalidError, SourceLocation
 from softmachine.support.token_array import CodedSequence
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
@@ -253,29 +253,26 @@ def machine_from_json(data: Any) -> TuringMachine:
     """The inverse of :func:`machine_to_json`.
 
     Raises:
-        SourceError: If the data does not have that form.
+        KeyError, TypeError, ValueError: If the data does not have that form.
         InvalidError: If the Turing machine is not valid.
     """
-    try:
-        return TuringMachine(
-            name=str(data["name"]),
-            states=_strings(data["states"]),
-            alphabet=_strings(data["alphabet"]),
-            symbols=_strings(data["symbols"]),
-            blank=str(data["blank"]),
-            rules=tuple(
-                Rule(str(state), _strings(read), _strings(write), _strings(move), str(following))
-                for state, read, write, move, following in data["rules"]
-            ),
-            start=str(data["start"]),
-            accept=_strings(data["accept"]),
-            reject=_strings(data["reject"]),
-            tape=TapeConvention(data["tape"]),
-            tapes=int(data["tapes"]),
-            default_input=_strings(data["default_input"] or ()),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise SourceError(f"this is not a Turing machine in JSON: {error!r}") from None
+    return TuringMachine(
+        name=str(data["name"]),
+        states=_strings(data["states"]),
+        alphabet=_strings(data["alphabet"]),
+        symbols=_strings(data["symbols"]),
+        blank=str(data["blank"]),
+        rules=tuple(
+            Rule(str(state), _strings(read), _strings(write), _strings(move), str(following))
+            for state, read, write, move, following in data["rules"]
+        ),
+        start=str(data["start"]),
+        accept=_strings(data["accept"]),
+        reject=_strings(data["reject"]),
+        tape=TapeConvention(data["tape"]),
+        tapes=int(data["tapes"]),
+        default_input=_strings(data["default_input"] or ()),
+    )
 
 
 def _strings(items: Iterable[object]) -> tuple[str, ...]:
@@ -285,4 +282,4 @@ def _strings(items: Iterable[object]) -> tuple[str, ...]:
     return strings
 
 
-parse_json, format_json = make_json_codec(machine_to_json, machine_from_json)
+parse_json, format_json = make_json_codec("a Turing machine", machine_to_json, machine_from_json)
