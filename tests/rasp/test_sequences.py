@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from softmachine import rasp
+from softmachine.languages.rasp.interpreter import run
 from softmachine.languages.rasp.ir import Apply, Table
 from softmachine.support.errors import ConstructionError, InputError, InvalidError, SoftmachineError, UsageError
 
@@ -125,6 +126,14 @@ def test_marks_and_names() -> None:
     assert repr(sop) == "<Map count>"
     assert rasp.annotate(sop, name="other").name == "other"
     assert rasp.evaluate(sop, "ab") == ["a", "b"]
+
+
+def test_a_name_like_a_generated_one_is_not_kept() -> None:
+    first = (rasp.indices + 1).named("_1")  # would hide the first operation of the program
+    output = rasp.SequenceMap(lambda a, b: a and b > 2, rasp.tokens == "a", first)
+    assert output("baa") == [False, False, True]
+    program = rasp.program(output, "ab")
+    assert [str(value) for value in run(program, "baa")] == ["False", "False", "True"]
 
 
 def test_functions_of_two_values_of_which_only_one_is_a_number_without_bound() -> None:

@@ -16,7 +16,7 @@ from softmachine.languages.rasp.ir import UNDEFINED
 from softmachine.languages.rasp.python.function_lowering import trace_function
 from softmachine.languages.rasp.python.symbolic_execution import UntraceableError, execute_symbolically
 from softmachine.languages.rasp.python.symbolic_terms import ArgumentTerm, OperationTerm, Term, evaluate_term
-from softmachine.languages.rasp.python.values import to_python
+from softmachine.languages.rasp.values import to_python
 from softmachine.support.errors import ConstructionError, InvalidError
 
 INTEGER = IntegerType(LengthPolynomial(0), LengthPolynomial(0, 1))

@@ -117,7 +117,7 @@ FORMATS = (
     _builtin_format(
         "logspace",
         (".nl",),
-        "softmachine.languages.logspace.parser",
+        "softmachine.languages.logspace.machine",
         _matches_all(rf"{_LEADING_COMMENTS}machine\s+\S+[^\n]*\n", r"^\s*space\s"),
         rank=36,
     ),
@@ -184,7 +184,7 @@ FORMATS = (
     ),
     _builtin_format("temporal", (".ltl",), "softmachine.languages.temporal.parser", _is_formula, rank=110),
     _builtin_format("edges", (".edges",), "softmachine.languages.graph.graph", _is_edge_list, rank=120),
-    _json_format("turing", "softmachine.languages.turing.json_format"),
-    _json_format("circuit", "softmachine.languages.circuit.json_format"),
+    _json_format("turing", "softmachine.languages.turing.machine"),
+    _json_format("circuit", "softmachine.languages.circuit.circuit"),
     _json_format("graph", "softmachine.languages.graph.graph"),
 )

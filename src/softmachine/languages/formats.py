@@ -181,9 +181,15 @@ def deserialise_source(language: str, name: str, text: str) -> Source:
 
 
 def make_json_codec(
-    to_json: Callable[[Any], dict[str, object]], from_json: Callable[[Any], Source]
+    description: str, to_json: Callable[[Any], dict[str, object]], from_json: Callable[[Any], Source]
 ) -> tuple[Parser, Callable[[Any], str]]:
-    """Build parser and printer of the JSON form that saved models use for a language without a lossless text form."""
+    """Build parser and printer of the JSON form that saved models use for a language without a lossless text form.
+
+    Args:
+        description: What the JSON form describes, as in "a circuit".
+        to_json: Converts a source to dictionaries, lists and strings.
+        from_json: The inverse; raises a KeyError, TypeError or ValueError for other data.
+    """
 
     def parse_json(text: str, *, source: str = "<string>", name: str | None = None) -> Source:
         try:
@@ -192,7 +198,10 @@ def make_json_codec(
             raise SourceError(f"this is not JSON: {error}", place=SourceLocation(source)) from None
         if not isinstance(data, dict):
             raise SourceError("this is not a JSON object", place=SourceLocation(source))
-        return from_json(data if name is None else {**data, "name": name})
+        try:
+            return from_json(data if name is None else {**data, "name": name})
+        except (KeyError, TypeError, ValueError) as error:
+            raise SourceError(f"this is not {description} in JSON: {error!r}", place=SourceLocation(source)) from None
 
     def format_json(item: Source) -> str:
         return json.dumps(to_json(item), ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import PurePath
 from typing import ClassVar, Protocol, runtime_checkable
@@ -80,6 +81,13 @@ def find_name_problems(names: Iterable[object]) -> list[str]:
     unencodable = "contains a lone surrogate, which UTF-8 cannot encode; choose another name"
     wrong = (name for name in names if not isinstance(name, str) or LONE_SURROGATE.search(name))
     return [f"{name!r} {unencodable if isinstance(name, str) else 'is not a string'}" for name in wrong]
+
+
+def find_repetitions(
+    names: Iterable[str], sentence: str = "letter {!r} is listed {} times in the alphabet"
+) -> list[str]:
+    """A sentence for each name that is listed several times, about the name and the number of times."""
+    return [sentence.format(name, times) for name, times in Counter(names).items() if times > 1]
 
 
 def is_symbol(text: str) -> bool:

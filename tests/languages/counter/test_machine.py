@@ -5,7 +5,7 @@ import random
 import pytest
 
 from softmachine.languages.counter import TRUE, CounterMachine, Not, Transition, execute, make_comparison, parse
-from softmachine.languages.counter.printer import machine_table
+from softmachine.languages.counter.machine import machine_table
 from softmachine.languages.source import Source
 from softmachine.support.errors import InputError, InvalidError
 from softmachine.testing.counter import random_counter_machine

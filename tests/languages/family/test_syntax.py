@@ -42,7 +42,7 @@ def test_a_circuit_that_exceeds_the_declared_depth_is_refused() -> None:
         parse("family f\ndepth log <= n - 3\ny = OR x(0)\noutput y").circuit(3)
     with pytest.raises(InvalidError, match="the depth: m is not defined"):
         parse("family f\ndepth log <= m\ny = OR x(0)\noutput y")
-    with pytest.raises(SourceError, match="expected '<=', found '<'"):
+    with pytest.raises(SourceError, match="unexpected '<'; expected '<='"):
         parse("family f\ndepth log^1 < n\ny = OR x(0)\noutput y")
 
 
@@ -66,18 +66,21 @@ def test_expressions_keep_their_brackets(text: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("y = XOR x(0)", "<string>:2:5: expected 'AND' or 'OR' or 'NOT' or 'THR', found 'XOR'"),
-        ("y = OR", "<string>:2:7: expected the name of a wire"),
-        ("y = OR x(0) for i in 0", "<string>:2:23: expected '..'"),
-        ("y = OR x(0", "<string>:2:11: expected ',' or '[)]'"),
+        ("y = XOR x(0)", "<string>:2:5: unexpected 'XOR'; expected AND, OR, NOT or THR"),
+        ("y = OR", "<string>:2:7: unexpected end of the line; expected a wire"),
+        ("y = OR x(0) for i in 0", "<string>:2:23: unexpected end of the line; expected an operator or '[.]{2}'"),
+        ("y = OR x(0", "<string>:2:9: this bracket is never closed"),
         ("y = OR x(0) ?", "<string>:2:13: unexpected '[?]'"),
-        ("y = OR [x(0)]", "<string>:2:13: expected 'for'"),
-        ("y = THR x(0)", "<string>:2:9: expected '[(]'"),
-        ("y = OR x(0) for i in 0..n if i", "<string>:2:31: expected '=' or"),
-        ("y = OR x(0) ]", "<string>:2:13: expected the name of a wire"),
+        ("y = OR [x(0)]", "<string>:2:13: unexpected ']'; expected 'for'"),
+        ("y = THR x(0)", "<string>:2:9: unexpected 'x'; expected '[(]'"),
+        (
+            "y = OR x(0) for i in 0..n if i",
+            "<string>:2:31: unexpected end of the line; expected an operator or a comp",
+        ),
+        ("y = OR x(0) ]", "<string>:2:13: unexpected ']'; expected a wire or 'for' or 'if' or the end"),
         ("y = OR x(" + "(" * 60 + "0", "parentheses are nested more than 40 deep"),
         ("y = OR x(1234567890123)", "<string>:2:10: this number is too long"),
-        ("depth log^x", "<string>:2:11: expected an exponent"),
+        ("depth log^x", "<string>:2:11: unexpected 'x'; expected an exponent"),
     ],
 )
 def test_syntax_errors_have_places(line: str, message: str) -> None:
@@ -101,9 +104,9 @@ def test_invalid_families_are_refused(body: str, message: str) -> None:
 
 
 def test_an_output_is_needed_and_headers_come_once() -> None:
-    with pytest.raises(SourceError, match="there is no output line"):
+    with pytest.raises(SourceError, match="missing line 'output'; it contains the wire"):
         parse("family f\ny = OR x(0)")
-    with pytest.raises(SourceError, match="already a line that begins with 'depth'"):
+    with pytest.raises(SourceError, match="duplicate line 'depth'"):
         parse("family f\ndepth log\ndepth log\ny = OR x(0)\noutput y")
 
 

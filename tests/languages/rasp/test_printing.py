@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from softmachine.languages.rasp import RaspProgram, canonicalise, parse, to_text
-from softmachine.languages.rasp.builder import structural_key
+from softmachine.languages.rasp.ir import structural_key
+from softmachine.support.errors import InvalidError
 from softmachine.testing.rasp import random_program
 
 
@@ -48,3 +49,11 @@ def test_anonymous_operations_are_inlined(seed: int) -> None:
 def test_most_programs_are_printed_readably() -> None:
     programs = [without_names(random_program(random.Random(seed))) for seed in range(60, 100)]
     assert sum("# exact" not in to_text(program) for program in programs) > 20
+
+
+def test_an_operation_without_a_name_in_an_exact_text_is_reported_once() -> None:
+    text = "# exact\n# alphabet: a b\nrepeat x = 0 { x = min(x + 1, length); } until unchanged;\ny = x;"
+    with pytest.raises(InvalidError) as caught:
+        parse(text)
+    assert "is not a valid name" in str(caught.value)
+    assert "'?1' is defined both inside and outside the loop" not in str(caught.value)

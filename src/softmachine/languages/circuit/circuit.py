@@ -1,4 +1,4 @@
-"""Boolean circuits of unbounded fan-in, as immutable, validated data, and their builder."""
+"""Boolean circuits of unbounded fan-in, as immutable, validated data; their builder, and their lossless JSON form."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from softmachine.languages.formats import make_json_codec
 from softmachine.languages.source import find_name_problems, parse_word
 from softmachine.support.errors import InputError, InvalidError, SourceLocation
 from softmachine.support.notebook_html import html_table
@@ -370,3 +371,31 @@ class CircuitBuilder:
             outputs=tuple(outputs),
             place=place,
         )
+
+
+def circuit_to_json(circuit: Circuit) -> dict[str, object]:
+    """Convert a circuit to dictionaries, lists and strings."""
+    return {
+        "name": circuit.name,
+        "inputs": list(circuit.inputs),
+        "gates": [[gate.name, str(gate.kind), list(gate.inputs), gate.threshold] for gate in circuit.gates],
+        "outputs": list(circuit.outputs),
+    }
+
+
+def circuit_from_json(data: Any) -> Circuit:
+    """The inverse of :func:`circuit_to_json`.
+
+    Raises:
+        KeyError, TypeError, ValueError: If the data does not have that form.
+        InvalidError: If the circuit is not valid.
+    """
+    gates = tuple(
+        Gate(str(name), GateKind(kind), tuple(map(str, inputs)), None if threshold is None else int(threshold))
+        for name, kind, inputs, threshold in data["gates"]
+    )
+    inputs, outputs = (tuple(map(str, data[key])) for key in ("inputs", "outputs"))
+    return Circuit(name=str(data["name"]), inputs=inputs, gates=gates, outputs=outputs)
+
+
+parse_json, format_json = make_json_codec("a circuit", circuit_to_json, circuit_from_json)

@@ -5,13 +5,14 @@ The connectives are those of temporal logic.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from softmachine.languages.counter.printer import format_name
 from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation, format_linear
 from softmachine.languages.temporal.formula import And, BooleanConstant, Formula, LinearComparison, Not, Or, subformulas
 from softmachine.languages.temporal.printer import FormulaWriter
+from softmachine.languages.text.statements import quote
 
 MAX_DEPTH = 100
 """Maximum nesting depth of conditions, so that traversals may be recursive."""
@@ -75,3 +76,11 @@ def _to_linear(side: str | int | LinearExpression[str]) -> LinearExpression[str]
             return LinearExpression((), side)
         case _:
             return side
+
+
+RESERVED = frozenset({"and", "or", "not", "else", "true", "false"})
+
+
+def format_name(name: str) -> str:
+    """Format the name of a state or counter, in quotes if necessary."""
+    return name if re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED else quote(name)

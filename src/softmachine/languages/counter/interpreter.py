@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from softmachine.languages.counter.condition import holds
-from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
-from softmachine.languages.counter.validation import describe_transition
+from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict, describe_transition
 from softmachine.support.errors import InputError, InvalidError, UsageError
 from softmachine.support.token_array import CodedSequence
 

@@ -23,35 +23,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from softmachine.languages.counter.condition import MAX_DEPTH, TOO_DEEP_MESSAGE, Condition, CounterComparison
-from softmachine.languages.counter.machine import CounterMachine, Transition
-from softmachine.languages.counter.printer import to_text
-from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation
-from softmachine.languages.source import check_source_length, default_name
-from softmachine.languages.temporal.formula import FALSE, TRUE, And, Not, Or
+from softmachine.languages.counter.machine import CounterMachine, Transition, to_text
+from softmachine.languages.linear import MAX_NUMBER, LinearExpression
+from softmachine.languages.temporal.parser import FormulaAstBuilder
 from softmachine.languages.text.diagnostics import (
     DiagnosticRule,
     DiagnosticRules,
-    Problem,
     SyntaxDiagnostic,
     line_and_column,
-    raise_syntax_errors,
 )
-from softmachine.languages.text.grammar import LinearAstBuilder, load_parser
+from softmachine.languages.text.grammar import load_parser
 from softmachine.languages.text.statements import (
     QUOTED_OR_HASH,
     WORD,
     Statement,
     StatementParser,
-    split_lines,
-    split_statements,
     strip_comment,
     unquote,
 )
-from softmachine.support.errors import InvalidError, SourceLocation
+from softmachine.support.errors import SourceLocation
 
 if TYPE_CHECKING:
     from lark import Token
@@ -66,10 +60,13 @@ class LocatedName(NamedTuple):
     place: SourceLocation
 
 
-class CounterAstBuilder(LinearAstBuilder[str]):
+class CounterAstBuilder(FormulaAstBuilder[str]):
     """AST builder of transitions."""
 
     too_large_message = (f"numbers are at most {MAX_NUMBER:,}", None)
+    comparison_class = CounterComparison
+    max_depth = MAX_DEPTH
+    too_deep_message = (TOO_DEEP_MESSAGE, None)
     nonlinear_message = ("a product of counters is not linear", "multiply a counter by a number only, as in 2*x")
 
     def start(
@@ -97,39 +94,9 @@ class CounterAstBuilder(LinearAstBuilder[str]):
             raise SyntaxDiagnostic(message, *line_and_column(token))
         return LocatedName(name, SourceLocation("", *line_and_column(token)))
 
-    def or_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
-        """``p or q or …``."""
-        return _check_depth(sign, Or((first, *others[::2])))
-
-    def and_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
-        """``p and q and …``."""
-        return _check_depth(sign, And((first, *others[::2])))
-
-    def not_(self, sign: Token, of: Condition) -> Condition:
-        """``not p``."""
-        return _check_depth(sign, Not(of))
-
-    def constant(self, word: Token) -> Condition:
-        """``true`` and ``false``."""
-        return TRUE if word.type == "TRUE" else FALSE
-
-    def comparison(self, left: LinearExpression[str], relation: Token, right: LinearExpression[str]) -> Condition:
-        """``term <= term``."""
-        try:
-            return CounterComparison(left, Relation.parse(relation), right)
-        except InvalidError as error:
-            raise SyntaxDiagnostic(error.problems[0], *line_and_column(relation)) from None
-
     def counter(self, token: Token) -> LinearExpression[str]:
         """A counter in a linear expression."""
         return LinearExpression(((1, self.name(token).name),))
-
-
-def _check_depth(token: Token, condition: Condition) -> Condition:
-    """Check the nesting depth of a condition whose operator is at the token."""
-    if condition.depth > MAX_DEPTH:
-        raise SyntaxDiagnostic(TOO_DEEP_MESSAGE, *line_and_column(token))
-    return condition
 
 
 SUBSUMED = "INTEGER LPAR PLUS MINUS"
@@ -155,90 +122,66 @@ explain_syntax_error = DiagnosticRules(
 )  # fmt: skip
 
 
-LIST_HEADERS = frozenset({"input", "counters", "accept", "reject"})
-HEADERS: Mapping[str, str] = {
-    "machine": "the name of the machine, one word or quoted",
-    "input": "the letters of inputs, as in: input a b",
-    "order": "nothing: the letters of an input must be in the order of the line 'input'",
-    "counters": "the names of the work counters, as in: counters x y",
-    "start": "one name: the initial state",
-    "accept": "the accepting states",
-    "reject": "the rejecting states",
+HEADERS: Mapping[str, tuple[int | None, str]] = {
+    "machine": (1, "the name of the machine"),
+    "input": (None, "the letters of inputs, as in: input a b"),
+    "order": (0, "the letters of an input must be in the order of the line 'input'"),
+    "counters": (None, "the names of the work counters, as in: counters x y"),
+    "start": (1, "the initial state"),
+    "accept": (None, "the accepting states"),
+    "reject": (None, "the rejecting states"),
 }
-"""Keywords of the header lines, with descriptions of their arguments."""
 KEYWORD = re.compile(rf"\s*({'|'.join(HEADERS)})(?=\s+[^\s:]|\s*$|\s+#)")
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> CounterMachine:
     """Parse a machine; all errors are reported at once."""
-    check_source_length(text, source, "a machine may have")
-    lines = split_lines(text)
-    reader = _Parser(source)
-    for statement in split_statements(lines, keyword_of=_keyword, strip_comment=_strip_comment):
-        reader.parse_statement(statement)
-    reader.check_headers()
-    raise_syntax_errors(reader.problems, lines)
-    headers = reader.headers
+    parser = _Parser(text, source, "a machine may have").parse()
+    words = parser.words
     return CounterMachine(
-        name=name or next(iter(headers.get("machine", ())), None) or default_name(source) or "machine",
-        alphabet=headers["input"],
-        work_counters=headers.get("counters", ()),
-        has_ordered_letters="order" in headers,
-        start=headers["start"][0],
-        accept=headers.get("accept", ()),
-        reject=headers.get("reject", ()),
-        transitions=tuple(reader.transitions),
+        name=parser.choose_name(name, "machine", "machine"),
+        alphabet=words["input"],
+        work_counters=words.get("counters", ()),
+        has_ordered_letters="order" in words,
+        start=words["start"][0],
+        accept=words.get("accept", ()),
+        reject=words.get("reject", ()),
+        transitions=tuple(parser.transitions),
         place=SourceLocation(source),
     )
-
-
-def _keyword(line: str) -> str:
-    found = KEYWORD.match(line)
-    return found[1] if found else ""
-
-
-def _strip_comment(line: str, keyword: str) -> str:
-    return strip_comment(line, WORD if keyword else QUOTED_OR_HASH, needs_gap=bool(keyword))
 
 
 class _Parser(StatementParser):
     """Parser state: the parts of the machine."""
 
+    headers = HEADERS
+    required: ClassVar[Mapping[str, str]] = {keyword: HEADERS[keyword][1] for keyword in ("input", "start")}
     quoted_description = "a name"
 
-    def __init__(self, source: str) -> None:
-        super().__init__(source)
-        self.headers: dict[str, tuple[str, ...]] = {}
+    def __init__(self, text: str, source: str, sentence_start: str) -> None:
+        super().__init__(text, source, sentence_start)
         self.transitions: list[Transition] = []
 
+    @staticmethod
+    def keyword_of(line: str) -> str:
+        found = KEYWORD.match(line)
+        return found[1] if found else ""
+
+    @staticmethod
+    def strip_comment(line: str, keyword: str) -> str:
+        return strip_comment(line, WORD if keyword else QUOTED_OR_HASH, needs_gap=bool(keyword))
+
     def parse_statement(self, statement: Statement) -> None:
-        """Parse a statement."""
         first, *words = statement.words()
-        if first.text not in HEADERS or (words and words[0].text.startswith(":")):
-            self._parse_transition(statement)
-        elif self.parse_header(statement):
-            self.headers[first.text] = tuple(self.unquote_word(word) for word in words)
-            arity = 0 if first.text == "order" else 1
-            if first.text not in LIST_HEADERS and len(words) != arity:
-                self.report(f"expected after {first.text!r}: {HEADERS[first.text]}", first.line, first.column)
-
-    def check_headers(self) -> None:
-        """Report missing headers."""
-        for keyword in ("input", "start"):
-            if keyword not in self.headers:
-                message = f"missing line {keyword!r}; it contains {HEADERS[keyword]}"
-                self.problems.append(Problem(message, SourceLocation(self.source)))
-
-    def _parse_transition(self, statement: Statement) -> None:
-        from lark.exceptions import UnexpectedInput
-
-        try:
-            found: Transition = load_parser("counter", CounterAstBuilder).parse(statement.text)  # type: ignore[assignment]
-        except UnexpectedInput as error:
-            self.report_parser_error(statement, partial(explain_syntax_error, error, statement.text))
-        except SyntaxDiagnostic as error:
-            self.report_diagnostic(statement, error)
-        else:
+        if first.text in HEADERS and not (words and words[0].text.startswith(":")):
+            self.parse_header(statement)
+            return
+        found = self.parse_body(
+            statement,
+            lambda: cast("Transition", load_parser("counter", CounterAstBuilder).parse(statement.text)),
+            lambda error: explain_syntax_error(error, statement.text),
+        )
+        if found is not None:
             place = found.place or SourceLocation("", 1, 1)
             here = SourceLocation(self.source, statement.line + (place.line or 1) - 1, place.column)
-            self.transitions.append(Transition(found.source, found.test, found.updates, found.target, here))
+            self.transitions.append(replace(found, place=here))

@@ -24,12 +24,11 @@ unless it begins a count, which is written ``#[`` or ``#R[`` without a space. ``
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from softmachine.languages.crasp.printer import to_text
-from softmachine.languages.crasp.program import CraspProgram, Definition, NamedFormula, Rule, TermComparison
+from softmachine.languages.crasp.program import CraspProgram, Definition, NamedFormula, Rule, TermComparison, to_text
 from softmachine.languages.crasp.relations import RELATIONS
 from softmachine.languages.crasp.terms import (
     AtomicTerm,
@@ -42,15 +41,12 @@ from softmachine.languages.crasp.terms import (
     as_term,
     nesting_depth,
 )
-from softmachine.languages.linear import LinearExpression, Relation
-from softmachine.languages.source import check_source_length, default_name
+from softmachine.languages.linear import LinearExpression
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.parser import (
-    MAX_DEPTH,
     SYMBOL_HINT,
     UNTERMINATED_QUOTE,
-    FormulaAstBuilder,
-    check_depth,
+    SymbolAstBuilder,
 )
 from softmachine.languages.temporal.parser import explain_syntax_error as explain_temporal
 from softmachine.languages.text import QUOTED
@@ -59,15 +55,12 @@ from softmachine.languages.text.diagnostics import (
     DiagnosticRules,
     SyntaxDiagnostic,
     line_and_column,
-    raise_syntax_errors,
 )
 from softmachine.languages.text.grammar import load_parser
 from softmachine.languages.text.statements import (
     LocatedWord,
     Statement,
     StatementParser,
-    split_lines,
-    split_statements,
     strip_comment,
     unquote,
 )
@@ -83,22 +76,19 @@ if TYPE_CHECKING:
 __all__ = ["parse", "to_text"]
 
 
-class CraspAstBuilder(FormulaAstBuilder[AtomicTerm]):
+class CraspAstBuilder(SymbolAstBuilder[AtomicTerm]):
     """AST builder of formulas and terms; symbols, connectives and sums are those of temporal logic."""
 
+    comparison_class = TermComparison
     nonlinear_message = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#[Q_a]")
 
     def named_formula(self, name: Token) -> Formula:
         """The name of a formula."""
         return NamedFormula(str(name))
 
-    def comparison(self, left: Term, relation: Token, right: Term) -> Formula:
-        """``term <= term``."""
-        return check_depth(relation, TermComparison(left, Relation.parse(relation), right))
-
     def conditional(self, condition: Formula, sign: Token, then: Term, otherwise: Term) -> Term:
         """``p ? s : t``."""
-        return _check_depth(sign, as_term(Conditional(condition, then, otherwise)))
+        return self._check_nesting(sign, as_term(Conditional(condition, then, otherwise)))
 
     def counting(self, token: Token, of: Formula) -> Term:
         """``#[p]`` or ``#R[p]``."""
@@ -110,19 +100,18 @@ class CraspAstBuilder(FormulaAstBuilder[AtomicTerm]):
 
     def extreme(self, word: Token, *of: Term) -> Term:
         """``min(s, t)`` or ``max(s, t)``."""
-        return _check_depth(word, as_term((Minimum if word.type == "MIN" else Maximum)(of)))
+        return self._check_nesting(word, as_term((Minimum if word.type == "MIN" else Maximum)(of)))
 
     def named_term(self, name: Token) -> Term:
         """The name of a term."""
         return as_term(NamedTerm(str(name)))
 
-
-def _check_depth(token: Token, made: Term) -> Term:
-    """Check the nesting depth of a term that begins at a token."""
-    if nesting_depth(made) > MAX_DEPTH:
-        message = f"conditional terms are nested more than {MAX_DEPTH} deep"
-        raise SyntaxDiagnostic(message, *line_and_column(token), "define parts of it by name")
-    return made
+    def _check_nesting(self, token: Token, term: Term) -> Term:
+        """Check the nesting depth of a term that begins at a token."""
+        if nesting_depth(term) > self.max_depth:
+            message = f"conditional terms are nested more than {self.max_depth} deep"
+            raise SyntaxDiagnostic(message, *line_and_column(token), "define parts of it by name")
+        return term
 
 
 COUNT_HINT = "write a count as #[Q_a]; a comment begins at the start of a line or after two spaces"
@@ -168,65 +157,62 @@ explain_syntax_error = DiagnosticRules(
 )  # fmt: skip
 
 
-HEADERS = ("program", "alphabet", "accept")
+HEADERS: Mapping[str, tuple[int | None, str]] = {
+    "program": (1, "the name of the program"),
+    "alphabet": (None, "the letters of inputs"),
+    "accept": (None, "a formula"),
+}
 STATEMENT = re.compile(rf"\s*(?P<head>{QUOTED}|[^\s<:]+)\s*(?P<sign>:=|<-)")
 QUOTED_OR_COMMENT = re.compile(rf"{QUOTED}|#(?!\w*\[)")
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> CraspProgram:
     """Parse a program; all errors are reported at once."""
-    check_source_length(text, source, "a program may have")
-    lines = split_lines(text)
-    reader = _Parser(source)
-    found = list(split_statements(lines, keyword_of=lambda _line: "", strip_comment=_strip_comment))
-    reader.heads = {_rule_token(statement) for statement in found}
-    for statement in found:
-        reader.parse_statement(statement)
-    raise_syntax_errors(reader.problems, lines)
+    parser = _Parser(text, source, "a program may have").parse()
     return CraspProgram(
-        name=name or reader.name or default_name(source) or "program",
-        alphabet=tuple(reader.alphabet),
-        definitions=tuple(reader.definitions),
-        rules=tuple(reader.rules),
-        accept=reader.accept,
+        name=parser.choose_name(name, "program", "program"),
+        alphabet=parser.words.get("alphabet", ()),
+        definitions=tuple(parser.definitions),
+        rules=tuple(parser.rules),
+        accept=parser.accept,
         place=SourceLocation(source),
-        accept_place=reader.accept_place,
-        lines=lines,
+        accept_place=parser.accept_place,
+        lines=parser.lines,
     )
-
-
-def _strip_comment(line: str, _keyword: str) -> str:
-    return strip_comment(line, QUOTED_OR_COMMENT, needs_gap=True)
-
-
-def _rule_token(statement: Statement) -> str:
-    """The token of a rule; empty for other statements."""
-    line = STATEMENT.match(statement.text)
-    return (unquote(line["head"]) or line["head"]) if line and line["sign"] == "<-" else ""
 
 
 class _Parser(StatementParser):
     """Parser state: the parts of the program."""
 
+    headers = HEADERS
     quoted_may_be_empty = False
 
-    def __init__(self, source: str) -> None:
-        super().__init__(source)
-        self.name: str | None = None
-        self.alphabet: list[str] = []
+    def __init__(self, text: str, source: str, sentence_start: str) -> None:
+        super().__init__(text, source, sentence_start)
         self.definitions: list[Definition] = []
         self.rules: list[Rule] = []
         self.accept: Formula | None = None
         self.accept_place: SourceLocation | None = None
-        self.heads: set[str] = set()
+        heads = [STATEMENT.match(statement.text) for statement in self.statements]
+        self._rule_tokens = {unquote(line["head"]) or line["head"] for line in heads if line and line["sign"] == "<-"}
         self._known: dict[str, Formula | Term | None] = {}
+
+    @staticmethod
+    def keyword_of(line: str) -> str:  # noqa: ARG004
+        return ""
+
+    @staticmethod
+    def strip_comment(line: str, keyword: str) -> str:  # noqa: ARG004
+        return strip_comment(line, QUOTED_OR_COMMENT, needs_gap=True)
 
     def parse_statement(self, statement: Statement) -> None:
         line = STATEMENT.match(statement.text)
         if line:
             self._line(statement, line)
+        elif statement.keyword == "accept":
+            self._accept(statement)
         elif statement.keyword in HEADERS:
-            self._header(statement)
+            self.parse_header(statement)
         else:
             first, *_ = statement.words()
             message = "unknown statement; write, for example, P := #[Q_a], ACC <- P = 0, alphabet a b, or accept P = 0"
@@ -243,59 +229,39 @@ class _Parser(StatementParser):
             return
         token = self.unquote_word(LocatedWord(head, statement.line, column))
         if isinstance(body, LinearExpression):
-            self.report(
-                f"the body of the rule for {token!r} is a term; compare it, as in … = 0", place.line or 1, column
-            )
+            message = f"the body of the rule for {token!r} is a term; compare it, as in … = 0"
+            self.report(message, statement.line, column)
         elif body is not None:
             self.rules.append(Rule(token, body, place))
 
-    def _header(self, statement: Statement) -> None:
-        found, keyword = self.parse_header(statement), statement.keyword
+    def _accept(self, statement: Statement) -> None:
+        found = self.header_words(statement)
         if not found:
             return
-        first, *words = found
-        if keyword == "alphabet":
-            self.alphabet = [self.unquote_word(word) for word in words]
-        elif keyword == "accept":
-            body = self._body(statement, statement.text.index(keyword) + len(keyword))
-            self.accept_place = SourceLocation(self.source, first.line, first.column)
-            if isinstance(body, LinearExpression):
-                self.report("expected a formula after 'accept', not a term", first.line, first.column)
-            else:
-                self.accept = body
-        elif len(words) != 1:
-            self.report("expected one name after 'program'", first.line, first.column)
+        self.accept_place = SourceLocation(self.source, found[0].line, found[0].column)
+        body = self._body(statement, statement.text.index("accept") + len("accept"))
+        if isinstance(body, LinearExpression):
+            self.report("expected a formula after 'accept', not a term", found[0].line, found[0].column)
         else:
-            self.name = self.unquote_word(words[0])
+            self.accept = body
 
     def _body(self, statement: Statement, start: int) -> Formula | Term | None:
         """Parse the body of a statement from an offset; None if it, or a definition that it uses, has an error."""
-        from lark import UnexpectedInput
-
         text = re.sub(r"[^\n]", " ", statement.text[:start]) + statement.text[start:]
         reading = load_parser("crasp", CraspAstBuilder).parse_interactive(text)
-        try:
-            return self._parsed(reading)
-        except UnexpectedInput as error:
-            self.report_parser_error(statement, partial(explain_syntax_error, error, text, reading))
-        except SyntaxDiagnostic as error:
-            self.report_diagnostic(statement, error)
-        except _InvalidDefinition:
-            pass
-        return None
+        return self.parse_body(
+            statement, lambda: self._parsed(reading), lambda error: explain_syntax_error(error, text, reading)
+        )
 
-    def _parsed(self, reading: InteractiveParser) -> Formula | Term:
+    def _parsed(self, reading: InteractiveParser) -> Formula | Term | None:
         token = None
         for token in reading.iter_parse():
             if token.type == "NAME":
                 if token not in self._known:
-                    raise unknown_name_diagnostic(token, self._known, {*self.alphabet, *self.heads})
+                    letters = self.words.get("alphabet", ())
+                    raise unknown_name_diagnostic(token, self._known, {*letters, *self._rule_tokens})
                 body = self._known[token]
-                if body is None:
-                    raise _InvalidDefinition
+                if body is None:  # its error has been reported
+                    return None
                 token.type = "TERM_NAME" if isinstance(body, LinearExpression) else "FORMULA_NAME"
         return cast("Formula | Term", reading.feed_eof(token))  # type: ignore[no-untyped-call]
-
-
-class _InvalidDefinition(Exception):  # noqa: N818 - caught in this module
-    """The definition of a name has a syntax error, which has been reported already."""

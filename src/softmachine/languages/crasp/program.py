@@ -1,4 +1,4 @@
-"""C-RASP programs and their formulas, as immutable, validated data.
+"""C-RASP programs and their formulas, as immutable, validated data; their text, and HTML tables for notebooks.
 
 A formula is true or false at every position 1 … n of a sequence of tokens, and only the past is visible. Symbols and
 Boolean connectives are those of temporal logic; C-RASP adds comparisons of terms, and names. It is the counting part
@@ -13,17 +13,18 @@ true at the last position determines the next token.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from softmachine.languages.crasp.printer import format_term, program_table
 from softmachine.languages.crasp.relations import RELATIONS
 from softmachine.languages.crasp.terms import (
     AtomicTerm,
+    Conditional,
     Count,
+    Maximum,
+    Minimum,
     NamedTerm,
     Term,
     find_atoms,
@@ -32,8 +33,8 @@ from softmachine.languages.crasp.terms import (
     nesting_depth,
     subterms,
 )
-from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation
-from softmachine.languages.source import WordSource, find_name_problems, format_word
+from softmachine.languages.linear import MAX_NUMBER, LinearExpression, Relation, format_linear
+from softmachine.languages.source import WordSource, find_name_problems, find_repetitions, format_word
 from softmachine.languages.temporal.formula import (
     And,
     BooleanConstant,
@@ -46,10 +47,15 @@ from softmachine.languages.temporal.formula import (
     Symbol,
     subformulas,
 )
-from softmachine.languages.temporal.printer import FormulaWriter, Level
+from softmachine.languages.temporal.printer import ASCII, FormulaWriter, Level, quote_symbol
 from softmachine.languages.text.diagnostics import Problem, validation_error
 from softmachine.support.errors import SourceLocation
+from softmachine.support.notebook_html import html_table
 from softmachine.support.text import pluralize
+
+if TYPE_CHECKING:
+    from softmachine.languages.temporal.formula import Formula
+
 
 TermShape: TypeAlias = tuple[object, ...]
 
@@ -261,12 +267,11 @@ def find_problems(
 def _alphabet_problems(alphabet: tuple[str, ...]) -> Iterator[Problem]:
     if not alphabet:
         yield Problem("it has no alphabet; add a line such as: alphabet a b")
-    for letter, times in Counter(alphabet).items():
-        if not letter:
-            yield Problem("the alphabet has an empty symbol; a symbol has at least one character")
-        if times > 1:
-            yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
-        if letter in (ACCEPT, REJECT):
+    if "" in alphabet:
+        yield Problem("the alphabet has an empty symbol; a symbol has at least one character")
+    yield from map(Problem, find_repetitions(alphabet))
+    for letter in (ACCEPT, REJECT):
+        if letter in alphabet:
             yield Problem(f"{letter} ends a run, so it cannot be a letter; rename the letter")
 
 
@@ -307,3 +312,69 @@ def _name_problem(name: str, expected: str, known: dict[str, Formula | Term]) ->
     if name in known:
         return f"{name!r} is a {'formula' if expected == 'term' else 'term'}; expected a {expected}"
     return f"{name!r} is not defined before its use"
+
+
+MAX_HEAD_WIDTH = 16
+
+
+def to_text(program: CraspProgram) -> str:
+    """Format a program. `parse` is the inverse."""
+    names = (entry.name for entry in program.definitions)
+    width = min(
+        MAX_HEAD_WIDTH,
+        max((len(head) for head in (*names, *(_format_token(rule.token) for rule in program.rules))), default=0),
+    )
+    lines = [
+        f"program {_format_token(program.name)}",
+        f"alphabet {' '.join(_format_token(letter) for letter in program.alphabet)}",
+        *(f"{entry.name:{width}} := {format_body(entry.body)}" for entry in program.definitions),
+        *(f"{_format_token(rule.token):{width}} <- {format_body(rule.body)}" for rule in program.rules),
+    ]
+    if program.accept is not None:
+        lines.append(f"accept {format_body(program.accept)}")
+    return "\n".join(lines) + "\n"
+
+
+def format_body(body: Formula | Term) -> str:
+    """Format a formula or a term."""
+    if not isinstance(body, LinearExpression):
+        return str(body)
+    writer = FormulaWriter(ASCII)
+    for formula in find_formulas(body):
+        for part in subformulas(formula):
+            writer.write(part)
+    return format_term(body, writer)
+
+
+def format_term(term: Term, writer: FormulaWriter) -> str:
+    """Format a term whose formulas have been written already."""
+    return format_linear(term, lambda number: _format_atom(number, writer))
+
+
+def _format_atom(number: AtomicTerm, writer: FormulaWriter) -> str:
+    match number:
+        case Count(of, relation):
+            return f"#{relation or ''}[{writer.parenthesise(of, Level.IFF)}]"
+        case NamedTerm(name):
+            return name
+        case Conditional(condition, then, otherwise):
+            branches = f"{format_term(then, writer)} : {format_term(otherwise, writer)}"
+            return f"({writer.parenthesise(condition, Level.IFF)} ? {branches})"
+        case Minimum(of):
+            return f"min({', '.join(format_term(each, writer) for each in of)})"
+        case Maximum(of):
+            return f"max({', '.join(format_term(each, writer) for each in of)})"
+
+
+def _format_token(token: str) -> str:
+    """Format a token, in quotes if necessary."""
+    return token if re.fullmatch(r"\w+", token) else quote_symbol(token)
+
+
+def program_table(program: CraspProgram) -> str:
+    """HTML table of the definitions, rules and acceptance formula, one per row."""
+    rows = [(entry.name, ":=", format_body(entry.body)) for entry in program.definitions]
+    rows += [(rule.token, "←", format_body(rule.body)) for rule in program.rules]
+    if program.accept is not None:
+        rows.append(("accept", "", format_body(program.accept)))
+    return html_table(rows, f"C-RASP program {program.name} over {' '.join(program.alphabet)}")

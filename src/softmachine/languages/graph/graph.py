@@ -9,14 +9,13 @@ or all are undirected.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 from softmachine.languages.formats import make_json_codec
-from softmachine.languages.source import default_name, find_name_problems
+from softmachine.languages.source import default_name, find_name_problems, find_repetitions
 from softmachine.support.errors import InputError, InvalidError, SourceError, SourceLocation
 from softmachine.support.notebook_html import html_table
 from softmachine.support.text import pluralize
@@ -142,9 +141,8 @@ def _find_problems(graph: Graph) -> Iterator[str]:
         yield "it has no vertices"
     if len(graph.vertices) > MAX_VERTICES:
         yield f"it has {len(graph.vertices):,} vertices; at most {MAX_VERTICES:,} are allowed"
-    for vertex, times in Counter(graph.vertices).items():
-        if times > 1:
-            yield f"vertex {vertex!r} is listed {times} times"
+    yield from find_repetitions(graph.vertices, "vertex {!r} is listed {} times")
+    for vertex in dict.fromkeys(graph.vertices):
         if not vertex or any(character.isspace() for character in vertex):
             yield f"{vertex!r} is not the name of a vertex; a name has at least one character and no spaces"
     known = set(graph.vertices)
@@ -157,19 +155,15 @@ def graph_from_json(data: Any) -> Graph:
     """The inverse of :meth:`Graph.to_json`.
 
     Raises:
-        SourceError: If the data does not have that form.
+        KeyError, TypeError, ValueError: If the data does not have that form.
         InvalidError: If the graph is not valid.
     """
-    try:
-        edges = tuple((str(one), str(other)) for one, other in data["edges"])
-        vertices, directed = tuple(map(str, data["vertices"])), bool(data["directed"])
-        name = str(data["name"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise SourceError(f"this is not a graph in JSON: {error!r}") from None
-    return Graph(name=name, vertices=vertices, edges=edges, directed=directed)
+    edges = tuple((str(one), str(other)) for one, other in data["edges"])
+    vertices = tuple(map(str, data["vertices"]))
+    return Graph(name=str(data["name"]), vertices=vertices, edges=edges, directed=bool(data["directed"]))
 
 
-parse_json, format_json = make_json_codec(Graph.to_json, graph_from_json)
+parse_json, format_json = make_json_codec("a graph", Graph.to_json, graph_from_json)
 
 
 UNDIRECTED_LINK = "--"

@@ -5,10 +5,11 @@ from softmachine.languages.logspace.machine import (
     LogspaceMachine,
     Rule,
     accepts,
+    parse,
     reachable_configurations,
     successors,
+    to_text,
 )
-from softmachine.languages.logspace.parser import parse, to_text
 
 __all__ = [
     "Configuration", "LogspaceMachine", "Rule",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, cast
 
-from softmachine.languages.rasp import ir, syntax_tree
-from softmachine.languages.rasp.ir import Operator, Reduction, Value
+from softmachine.languages.rasp import ir
+from softmachine.languages.rasp.ir import ARITY, Operator, Reduction, Value
+from softmachine.languages.rasp.syntax_tree import Node
 from softmachine.languages.rasp.values import is_number
 
 if TYPE_CHECKING:
-    from softmachine.languages.rasp.elaborator import ExpressionElaborator
+    from softmachine.languages.rasp.elaborator import Elaborator
+    from softmachine.languages.rasp.emitter import Operand
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class OperatorValue:
 class Closure:
     """A user-defined function with its defining scope."""
 
-    definition: syntax_tree.Function
+    definition: Node
     scope: Scope = field(repr=False)
     is_library: bool = False
     """Whether it comes from the library or from a loaded file; errors inside are reported at the call."""
@@ -54,7 +56,7 @@ class Closure:
     @property
     def name(self) -> str:
         """The name of the function."""
-        return self.definition.name
+        return str(self.definition.parts[0].parts[0])
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,13 @@ class BuiltinFunction:
         name: The name.
         usage: A sample call, for messages.
         arities: The allowed numbers of arguments.
-        implementation: The implementation.
+        implementation: The implementation: a function of the elaborator, the call, and the arguments.
     """
 
     name: str
     usage: str
     arities: tuple[int, ...]
-    implementation: Callable[[ExpressionElaborator, list[Any], syntax_tree.Call], CompileTimeValue]
+    implementation: Callable[..., CompileTimeValue]
 
 
 CompileTimeValue: TypeAlias = (
@@ -142,117 +144,82 @@ def describe_value(value: CompileTimeValue) -> str:
 MAX_LIST_LENGTH: Final = 20_000
 
 
-def _select(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-    key, query, how = arguments
-    names = elaborator.to_sequence(key, call.arguments[0]), elaborator.to_sequence(query, call.arguments[1])
-    if isinstance(how, OperatorValue):
-        return elaborator.emit_selector(ir.Select(*names, how.operator))
-    if isinstance(how, list) and all(isinstance(pair, tuple) and len(pair) == 2 and is_value(pair) for pair in how):
-        return elaborator.emit_selector(ir.SelectPairs(*names, tuple(how)))
-    raise elaborator.diagnostic(
-        f"expected a comparison or a list of (key, query) pairs, not {describe_value(how)}",
-        call.arguments[2],
-        "write for example select(x, y, ==)",
-    )
+def _select(elaborator: Elaborator, _call: Node, key: Operand, query: Operand, how: Operand) -> CompileTimeValue:
+    names = elaborator.to_sequence(*key), elaborator.to_sequence(*query)
+    comparison, expression = how
+    if isinstance(comparison, OperatorValue):
+        return elaborator.emit_selector(ir.Select(*names, comparison.operator))
+    if isinstance(comparison, list) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and is_value(pair) for pair in comparison
+    ):
+        return elaborator.emit_selector(ir.SelectPairs(*names, tuple(comparison)))
+    message = f"expected a comparison or a list of (key, query) pairs, not {describe_value(comparison)}"
+    raise elaborator.diagnostic(message, expression, "write for example select(x, y, ==)")
 
 
-def _aggregate(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-    selector, values, *rest = arguments
-    if not isinstance(selector, SelectorValue):
-        hint = "the first argument of aggregate is a selector, as select returns"
-        raise elaborator.diagnostic(f"expected a selector, not {describe_value(selector)}", call.arguments[0], hint)
-    reduction = Reduction.MEAN
-    if len(rest) == 2:
-        if rest[1] not in list(Reduction):
-            raise elaborator.diagnostic(
-                "unknown reduction; expected mean, max or min", call.arguments[3], 'write "max"'
-            )
-        reduction = Reduction(rest[1])
-    sequence = elaborator.to_sequence(values, call.arguments[1])
-    default = elaborator.to_sequence(rest[0], call.arguments[2]) if rest else elaborator.emit(ir.Constant(0))
-    return elaborator.emit_sequence(ir.Aggregate(selector.reference, sequence, default, reduction))
+def _selector(elaborator: Elaborator, item: Operand, hint: str) -> str:
+    value, expression = item
+    if not isinstance(value, SelectorValue):
+        raise elaborator.diagnostic(f"expected a selector, not {describe_value(value)}", expression, hint)
+    return value.reference
 
 
-def _width(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-    if not isinstance(arguments[0], SelectorValue):
-        hint = "selector_width counts the keys that a selector selects"
-        raise elaborator.diagnostic(f"expected a selector, not {describe_value(arguments[0])}", call.arguments[0], hint)
-    return elaborator.emit_sequence(ir.Width(arguments[0].reference))
+def _aggregate(
+    elaborator: Elaborator, call: Node, selector: Operand, values: Operand, *rest: Operand
+) -> CompileTimeValue:
+    selected = _selector(elaborator, selector, "the first argument of aggregate is a selector, as select returns")
+    how, expression = rest[1] if len(rest) == 2 else (Reduction.MEAN, call)
+    if how not in list(Reduction):
+        raise elaborator.diagnostic("unknown reduction; expected mean, max or min", expression, 'write "max"')
+    sequence = elaborator.to_sequence(*values)
+    default = elaborator.to_sequence(*rest[0]) if rest else elaborator.emit(ir.Constant(0))
+    return elaborator.emit_sequence(ir.Aggregate(selected, sequence, default, Reduction(cast(str, how))))
 
 
-def _elementwise(operator: Operator) -> Callable[[ExpressionElaborator, list[Any], syntax_tree.Call], CompileTimeValue]:
-    def call(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-        return elaborator.apply(operator, list(zip(arguments, call.arguments, strict=True)), call)
-
-    return call
+def _width(elaborator: Elaborator, _call: Node, selector: Operand) -> CompileTimeValue:
+    hint = "selector_width counts the keys that a selector selects"
+    return elaborator.emit_sequence(ir.Width(_selector(elaborator, selector, hint)))
 
 
-def _table(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-    *operands, rows = arguments
+def _table(elaborator: Elaborator, call: Node, *operands: Operand) -> CompileTimeValue:
+    *columns, (rows, expression) = operands
     if not isinstance(rows, dict):
-        hint = 'write for example table(x, {"a": 1})'
-        raise elaborator.diagnostic(
-            f"expected the rows of the table as a dictionary, not {describe_value(rows)}", call.arguments[-1], hint
-        )
-    names = [
-        elaborator.to_sequence(operand, written) for operand, written in zip(operands, call.arguments, strict=False)
-    ]
-    return emit_table(elaborator, tuple(names), rows, call)
+        message = f"expected the rows of the table as a dictionary, not {describe_value(rows)}"
+        raise elaborator.diagnostic(message, expression, 'write for example table(x, {"a": 1})')
+    return emit_table(elaborator, tuple(elaborator.to_sequence(*column) for column in columns), rows, call)
 
 
 def emit_table(
-    elaborator: ExpressionElaborator,
-    names: tuple[str, ...],
-    rows: dict[Any, CompileTimeValue],
-    expression: syntax_tree.Expression,
+    elaborator: Elaborator, names: tuple[str, ...], rows: dict[Any, Any], expression: Node
 ) -> CompileTimeValue:
     """Emit a table over sequence operators, from a dictionary of its rows."""
     found: list[tuple[tuple[Value, ...], Value]] = []
-    for key, result in elaborator.dictionary_entries(rows):
+    for key, result in rows.values():
         values = (key,) if len(names) == 1 else key if isinstance(key, tuple) else ()
         if len(values) != len(names):
-            raise elaborator.diagnostic(
-                f"the key of a row for {len(names)} operands must be a tuple of {len(names)} values", expression, ""
-            )
+            message = f"the key of a row for {len(names)} operands must be a tuple of {len(names)} values"
+            raise elaborator.diagnostic(message, expression, "")
         if not is_value(result):
-            raise elaborator.diagnostic(
-                f"the result of a table row must be a value, not {describe_value(result)}", expression, ""
-            )
+            message = f"the result of a table row must be a value, not {describe_value(result)}"
+            raise elaborator.diagnostic(message, expression, "")
         found.append((values, result))
     return elaborator.emit_sequence(ir.Table(names, tuple(found)))
 
 
-def _constant(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-    if not is_value(arguments[0]):
-        raise elaborator.diagnostic(
-            f"expected a value, not {describe_value(arguments[0])}", call.arguments[0], "write a value"
-        )
-    return elaborator.emit_sequence(ir.Constant(arguments[0]))
+def _constant(elaborator: Elaborator, _call: Node, item: Operand) -> CompileTimeValue:
+    value, expression = item
+    if not is_value(value):
+        raise elaborator.diagnostic(f"expected a value, not {describe_value(value)}", expression, "write a value")
+    return elaborator.emit_sequence(ir.Constant(value))
 
 
-def _zip(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-    lists = [
-        elaborator.list_items(argument, written) for argument, written in zip(arguments, call.arguments, strict=True)
-    ]
-    return [tuple(entries) for entries in zip(*lists, strict=False)]
-
-
-def _enumerate(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-    return list(enumerate(elaborator.list_items(arguments[0], call.arguments[0])))
-
-
-def _len(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-    return len(elaborator.list_items(arguments[0], call.arguments[0]))
-
-
-def _range(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_tree.Call) -> CompileTimeValue:
-    for argument, written in zip(arguments, call.arguments, strict=True):
-        if not isinstance(argument, int):
-            raise elaborator.diagnostic(
-                f"range takes integers, not {describe_value(argument)}", written, "write for example range(3)"
-            )
+def _range(elaborator: Elaborator, call: Node, *arguments: Operand) -> CompileTimeValue:
+    for number, expression in arguments:
+        if not isinstance(number, int):
+            message = f"range takes integers, not {describe_value(number)}"
+            raise elaborator.diagnostic(message, expression, "write for example range(3)")
     try:
-        numbers = range(*arguments)
+        numbers = range(*(cast(int, number) for number, _ in arguments))
     except ValueError:
         raise elaborator.diagnostic("the step of a range cannot be 0", call, "write range(first, end, 1)") from None
     if len(numbers) > MAX_LIST_LENGTH:
@@ -260,29 +227,48 @@ def _range(elaborator: ExpressionElaborator, arguments: list[Any], call: syntax_
     return list(numbers)
 
 
+def _elementwise(operator: Operator, usage: str) -> BuiltinFunction:
+    return BuiltinFunction(
+        usage.partition("(")[0],
+        usage,
+        (ARITY[operator],),
+        lambda elaborator, call, *operands: elaborator.apply(operator, operands, call),
+    )
+
+
+def _of_lists(usage: str, arities: tuple[int, ...], function: Callable[..., CompileTimeValue]) -> BuiltinFunction:
+    """A built-in function of lists that is computed at compile time."""
+    return BuiltinFunction(
+        usage.partition("(")[0],
+        usage,
+        arities,
+        lambda elaborator, _call, *lists: function(*(elaborator.list_items(*item) for item in lists)),
+    )
+
+
 BUILTIN_FUNCTIONS: Final = {
-    primitive.name: primitive
-    for primitive in (
+    function.name: function
+    for function in (
         BuiltinFunction("select", "select(key, query, ==)", (3,), _select),
         BuiltinFunction("aggregate", "aggregate(selector, values, default)", (2, 3, 4), _aggregate),
         BuiltinFunction("selector_width", "selector_width(selector)", (1,), _width),
-        BuiltinFunction("round", "round(x)", (1,), _elementwise(Operator.ROUND)),
-        BuiltinFunction("int", "int(x)", (1,), _elementwise(Operator.TRUNCATE)),
-        BuiltinFunction("abs", "abs(x)", (1,), _elementwise(Operator.ABSOLUTE)),
-        BuiltinFunction("indicator", "indicator(x)", (1,), _elementwise(Operator.INDICATOR)),
-        BuiltinFunction("max", "max(x, y)", (2,), _elementwise(Operator.MAXIMUM)),
-        BuiltinFunction("min", "min(x, y)", (2,), _elementwise(Operator.MINIMUM)),
+        _elementwise(Operator.ROUND, "round(x)"),
+        _elementwise(Operator.TRUNCATE, "int(x)"),
+        _elementwise(Operator.ABSOLUTE, "abs(x)"),
+        _elementwise(Operator.INDICATOR, "indicator(x)"),
+        _elementwise(Operator.MAXIMUM, "max(x, y)"),
+        _elementwise(Operator.MINIMUM, "min(x, y)"),
         BuiltinFunction("table", 'table(x, {"a": 1})', tuple(range(2, 10)), _table),
         BuiltinFunction("constant", "constant(1)", (1,), _constant),
-        BuiltinFunction("zip", "zip(list, list)", tuple(range(1, 10)), _zip),
-        BuiltinFunction("enumerate", "enumerate(list)", (1,), _enumerate),
-        BuiltinFunction("len", "len(list)", (1,), _len),
+        _of_lists("zip(list, list)", tuple(range(1, 10)), lambda *lists: list(zip(*lists, strict=False))),
+        _of_lists("enumerate(list)", (1,), lambda entries: list(enumerate(entries))),
+        _of_lists("len(list)", (1,), len),
         BuiltinFunction("range", "range(3)", (1, 2, 3), _range),
     )
 }
 
 
-def builtin_value(elaborator: ExpressionElaborator, name: str) -> CompileTimeValue | None:
+def builtin_value(elaborator: Elaborator, name: str) -> CompileTimeValue | None:
     """The value of a built-in name; None if the name is not built in."""
     match name:
         case "tokens":

@@ -13,7 +13,6 @@ from math import prod
 from typing import Final
 
 from softmachine.languages.rasp import ir
-from softmachine.languages.rasp.counts import match_counted_selector, match_sum
 from softmachine.languages.rasp.expression_printer import describe_definition
 from softmachine.languages.rasp.ir import UNDEFINED, Definition, Node, Operator, Reduction, Undefined, Value
 from softmachine.languages.rasp.ranges import (
@@ -31,7 +30,13 @@ from softmachine.languages.rasp.ranges import (
     unite_types,
     widen_type,
 )
-from softmachine.languages.rasp.selector_facts import MAX_CASES, SelectorAnalysis, SelectorFacts
+from softmachine.languages.rasp.selector_facts import (
+    MAX_CASES,
+    SelectorAnalysis,
+    SelectorFacts,
+    match_counted_selector,
+    match_sum,
+)
 from softmachine.languages.rasp.types import LENGTH, ONE, ZERO, FiniteType, IntegerType, Type
 from softmachine.languages.rasp.values import PartialValue, apply, identity_key, is_number, normalise_number
 from softmachine.languages.text.diagnostics import Problem

@@ -11,9 +11,17 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from softmachine.languages.rasp import ir
-from softmachine.languages.rasp.builder import structural_key
 from softmachine.languages.rasp.grouped_aggregation import GroupedKeys, group_keys
-from softmachine.languages.rasp.ir import UNDEFINED, Definition, Node, Operator, Selector, SequenceOperator, Undefined
+from softmachine.languages.rasp.ir import (
+    UNDEFINED,
+    Definition,
+    Node,
+    Operator,
+    Selector,
+    SequenceOperator,
+    Undefined,
+    structural_key,
+)
 from softmachine.languages.rasp.program import RaspProgram
 from softmachine.languages.rasp.values import PartialValue, apply, identity_key, reduce_values
 from softmachine.support.errors import NoNextTokenError

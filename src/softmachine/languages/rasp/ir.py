@@ -11,18 +11,21 @@ comparison with None yield `UNDEFINED`, which no dialect can write. Undefinednes
 with an undefined operand is undefined; so is a selector at a query whose own value, or any visible key, is undefined;
 so is an aggregate that selects an undefined value. A choice evaluates both branches but depends only on the one taken.
 
-Also defines the identifiers of the text form: valid and reserved names, and spelling suggestions for unknown ones.
+Also defines the identifiers of the text form: valid and reserved names, and spelling suggestions for unknown ones; and
+a hash-consing builder of definitions, which shares equal operations.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from enum import Enum, StrEnum
 from fractions import Fraction
-from typing import Final, TypeAlias, Union
+from itertools import count
+from operator import attrgetter
+from typing import Any, Final, TypeAlias, Union
 
 from softmachine.support.errors import SourceLocation
 
@@ -217,51 +220,39 @@ class Definition:
     place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
 
+OPERAND_FIELDS: Final[Mapping[type[Node], tuple[str, ...]]] = {
+    Apply: ("operands",), Table: ("operands",), Combine: ("selectors",), Select: ("key", "query"),
+    SelectPairs: ("key", "query"), Aggregate: ("selector", "values", "default"), Width: ("selector",),
+}  # fmt: skip
+"""The fields that contain operands; those of a loop are nested."""
+_OPERANDS: Final = {kind: attrgetter(*fields) for kind, fields in OPERAND_FIELDS.items()}
+
+
 def operands(node: Node) -> tuple[str, ...]:
     """The names that an operation references, in the order of its fields."""
-    match node:
-        case Apply(operands=names) | Table(operands=names) | Combine(selectors=names):
-            return names
-        case Select() | SelectPairs():
-            return (node.key, node.query)
-        case Aggregate():
-            return (node.selector, node.values, node.default)
-        case Width():
-            return (node.selector,)
-        case Repeat():
-            own = {name for name, _ in node.variables} | {step.name for step in node.body}
-            inside = [name for step in node.body for name in operands(step.node)] + list(node.next_values)
-            return tuple(dict.fromkeys([*(start for _, start in node.variables), *(x for x in inside if x not in own)]))
-        case _:
-            return ()
+    if isinstance(node, Repeat):
+        own = {name for name, _ in node.variables} | {step.name for step in node.body}
+        inside = [name for step in node.body for name in operands(step.node)] + list(node.next_values)
+        return tuple(dict.fromkeys([*(start for _, start in node.variables), *(x for x in inside if x not in own)]))
+    found = _OPERANDS[type(node)](node) if type(node) in _OPERANDS else ()
+    return found if isinstance(found, tuple) else (found,)
 
 
 def rename_operands(node: Node, names: Mapping[str, str]) -> Node:
     """The same operation with its operands renamed."""
 
-    def new(name: str) -> str:
-        return names.get(name, name)
+    def new(name: Any) -> Any:
+        return tuple(map(new, name)) if isinstance(name, tuple) else names.get(name, name)
 
-    match node:
-        case Apply() | Table():
-            return replace(node, operands=tuple(map(new, node.operands)))
-        case Combine():
-            return replace(node, selectors=tuple(map(new, node.selectors)))
-        case Select() | SelectPairs():
-            return replace(node, key=new(node.key), query=new(node.query))
-        case Aggregate():
-            return replace(node, selector=new(node.selector), values=new(node.values), default=new(node.default))
-        case Width():
-            return replace(node, selector=new(node.selector))
-        case Repeat():
-            return replace(
-                node,
-                variables=tuple((name, new(start)) for name, start in node.variables),
-                body=tuple(replace(step, node=rename_operands(step.node, names)) for step in node.body),
-                next_values=tuple(map(new, node.next_values)),
-            )
-        case _:
-            return node
+    if isinstance(node, Repeat):
+        return replace(
+            node,
+            variables=tuple((name, new(start)) for name, start in node.variables),
+            body=tuple(replace(step, node=rename_operands(step.node, names)) for step in node.body),
+            next_values=new(node.next_values),
+        )
+    fields = OPERAND_FIELDS.get(type(node), ())
+    return replace(node, **{entry: new(getattr(node, entry)) for entry in fields}) if fields else node
 
 
 KEYWORDS: Final = frozenset(
@@ -291,3 +282,77 @@ def suggest_name(name: str, known: Iterable[str]) -> str | None:
     names = sorted(known)
     similar = get_close_matches(name, names, n=1) if len(names) < MAX_COMPARED_NAMES else []
     return f"did you mean {similar[0]!r}?" if similar else None
+
+
+class DefinitionBuilder:
+    """Builds a list of definitions with common subexpressions shared.
+
+    Anonymous definitions are named ``_1``, ``_2``, …
+
+    Args:
+        prefix: Prefix of the generated names.
+        exact: Whether equal operations stay separate, and every operation keeps the first name that it is given.
+            Generated names are then invalid, so that an operation without a name is an error of the program.
+    """
+
+    def __init__(self, *, prefix: str = "_", exact: bool = False) -> None:
+        self.exact = exact
+        self._references: dict[Hashable, str] = {}
+        self._definitions: dict[str, Definition] = {}
+        self._assigned_names: dict[str, str] = {}
+        self._prefix = f"?{prefix[1:]}" if exact else prefix
+        self._taken: set[str] = set()
+        self._reserved: set[str] = set()
+        self._numbers = count(1)
+
+    def add(self, node: Node, place: SourceLocation | None = None) -> str:
+        """Add an operation and return its reference; an equal earlier operation is reused."""
+        key = object() if self.exact else structural_key(node)
+        if key not in self._references:
+            reference = next(
+                name for name in (f"{self._prefix}{k}" for k in self._numbers) if name not in self._reserved
+            )
+            self._references[key] = reference
+            self._definitions[reference] = Definition(reference, node, place)
+        return self._references[key]
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+    def node(self, reference: str) -> Node:
+        """The operation of a reference."""
+        return self._definitions[reference].node
+
+    def set_name(self, reference: str, name: str) -> None:
+        """Give an operation a user-visible name. Ignored if it has one already, or if the name is taken or invalid."""
+        free = name not in self._taken and name not in self._reserved
+        if (
+            self.exact or (free and is_name(name) and not ANONYMOUS.fullmatch(name))
+        ) and reference not in self._assigned_names:
+            self._assigned_names[reference] = name
+            self._taken.add(name)
+
+    def reserve_name(self, name: str) -> bool:
+        """Reserve a name so that later calls cannot assign it; False if an operation has it already."""
+        self._reserved.add(name)
+        return self.exact or name not in self._taken
+
+    def name(self, reference: str) -> str:
+        """The final name of an operation."""
+        return self._assigned_names.get(reference, reference)
+
+    def definitions(self) -> tuple[Definition, ...]:
+        """All definitions in order of creation, under their final names."""
+        return tuple(
+            Definition(self.name(item.name), rename_operands(item.node, self._assigned_names), item.place)
+            for item in self._definitions.values()
+        )
+
+
+def structural_key(part: object) -> Hashable:
+    """A hashable key, equal for equal operations, that distinguishes True from 1 (unlike Python's equality)."""
+    if isinstance(part, tuple):
+        return tuple(map(structural_key, part))
+    if is_dataclass(part):
+        return (type(part), *(structural_key(getattr(part, entry.name)) for entry in fields(part) if entry.compare))
+    return (isinstance(part, bool), part)

@@ -17,18 +17,16 @@ in a line ``# output: NAME``. Header comments may also give ``# input: WORD``, `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
-from softmachine.languages.rasp.builder import structural_key
 from softmachine.languages.rasp.elaborator import Elaborator
-from softmachine.languages.rasp.ir import Value
+from softmachine.languages.rasp.ir import Value, structural_key
 from softmachine.languages.rasp.printer import Headers, format_program, read_headers
 from softmachine.languages.rasp.program import OpenProgram, RaspProgram, canonicalise
-from softmachine.languages.rasp.syntax_tree import Name, RaspAstBuilder, SourcePosition, Statement
+from softmachine.languages.rasp.syntax_tree import Node, Position, RaspAstBuilder
 from softmachine.languages.source import MAX_SOURCE_LENGTH, check_source_length, default_name, split_symbols
 from softmachine.languages.text.diagnostics import (
     DiagnosticRule,
@@ -37,7 +35,7 @@ from softmachine.languages.text.diagnostics import (
     Problem,
     SyntaxDiagnostic,
     line_and_column,
-    raise_syntax_errors,
+    syntax_error,
 )
 from softmachine.languages.text.grammar import load_parser
 from softmachine.languages.text.statements import QUOTED_OR_HASH, split_lines, unquote
@@ -55,15 +53,13 @@ class FileLoader:
 
     Args:
         source: The origin of the program text.
-        statements: Parser of the text of a file.
     """
 
-    def __init__(self, source: str, statements: Callable[[str], tuple[Statement, ...]]) -> None:
+    def __init__(self, source: str) -> None:
         self.source = source
-        self._statements = statements
         self._count = 0
 
-    def __call__(self, file: str, at: SourcePosition) -> tuple[Statement, ...]:
+    def __call__(self, file: str, at: Position) -> tuple[Node, ...]:
         """Parse a file into statements.
 
         Raises:
@@ -72,39 +68,38 @@ class FileLoader:
         self._count += 1
         if self._count > MAX_FILES:
             raise SyntaxDiagnostic(
-                f"more than {MAX_FILES} files are loaded", at.line, at.column, "check for files that load each other"
+                f"more than {MAX_FILES} files are loaded", *at, "check for files that load each other"
             )
         try:
-            return self._statements(self._read_text(file, at))
+            return _parse_with_notes(split_lines(self._read_text(file, at)))[0]
         except SyntaxDiagnostic as error:
-            if error.line == at.line and error.column == at.column:
+            if (error.line, error.column) == at:
                 raise
             message = f"in {file!r}, line {error.line}: {error.message}"
-            raise SyntaxDiagnostic(message, at.line, at.column, error.hint) from None
+            raise SyntaxDiagnostic(message, *at, error.hint) from None
 
-    def _read_text(self, file: str, at: SourcePosition) -> str:
+    def _read_text(self, file: str, at: Position) -> str:
         name = file if file.endswith(EXTENSION) else file + EXTENSION
         if self.source.startswith("<") or not Path(self.source).is_file():
             raise SyntaxDiagnostic(
-                "only a program in a file can load other files", at.line, at.column, "save the program to a file first"
+                "only a program in a file can load other files", *at, "save the program to a file first"
             )
         folder = Path(self.source).resolve().parent
         path = (folder / name).resolve()
         if not path.is_relative_to(folder):
             hint = "move it to the folder of the loading file or a subfolder"
-            raise SyntaxDiagnostic(f"{file!r} is outside the folder of the loading file", at.line, at.column, hint)
+            raise SyntaxDiagnostic(f"{file!r} is outside the folder of the loading file", *at, hint)
         try:
             with path.open(encoding="utf-8") as opened:
                 text = opened.read(MAX_SOURCE_LENGTH + 1)
         except (OSError, UnicodeDecodeError, ValueError):
             raise SyntaxDiagnostic(
                 f"{name!r} cannot be read",
-                at.line,
-                at.column,
+                *at,
                 f"expected a readable file of this name in {folder.name}",
             ) from None
         if len(text) > MAX_SOURCE_LENGTH:
-            raise SyntaxDiagnostic(f"{name!r} is longer than {MAX_SOURCE_LENGTH:,} characters", at.line, at.column)
+            raise SyntaxDiagnostic(f"{name!r} is longer than {MAX_SOURCE_LENGTH:,} characters", *at)
         return text
 
 
@@ -197,14 +192,8 @@ def _parse(text: str, source: str, name: str | None, alphabet: tuple[str, ...] |
     try:
         return _elaborate_program(lines, source, name, alphabet)
     except SyntaxDiagnostic as diagnostic:
-        _raise_syntax_error(diagnostic, source, lines)
-
-
-def _raise_syntax_error(diagnostic: SyntaxDiagnostic, source: str, lines: list[str]) -> NoReturn:
-    raise_syntax_errors(
-        [Problem(diagnostic.full_message, SourceLocation(source, diagnostic.line, diagnostic.column))], lines
-    )
-    raise AssertionError("refuse() always raises")
+        place = SourceLocation(source, diagnostic.line, diagnostic.column)
+        raise syntax_error([Problem(diagnostic.full_message, place)], lines) from None
 
 
 def _elaborate_program(
@@ -219,20 +208,15 @@ def _elaborate_program(
         else tuple(dict.fromkeys((*mentioned, *DEFAULT_LETTERS)))
     )
     letters = _letter_values(headers, known)
-    elaborator = Elaborator(
-        source, known, letters, library_functions(), FileLoader(source, _parse_file), "exact" in headers
-    )
+    elaborator = Elaborator(source, known, letters, library_functions(), FileLoader(source), "exact" in headers)
     try:
         elaborator.elaborate(statements)
     except RecursionError:
         raise SyntaxDiagnostic("the program is nested too deeply", 1, 1, "assign subexpressions to names") from None
     output, place = _find_output(elaborator, headers)
-    if "exact" in headers:
-        definitions = elaborator.recorder.builder.definitions()
-    else:
-        definitions, output = canonicalise(
-            elaborator.recorder.builder.definitions(), elaborator.recorder.builder.name(output)
-        )
+    definitions, output = elaborator.builder.definitions(), elaborator.builder.name(output)
+    if "exact" not in headers:
+        definitions, output = canonicalise(definitions, output)
     fields = {
         "name": name or headers.single_word("program") or default_name(source) or "program",
         "alphabet": known,
@@ -244,7 +228,7 @@ def _elaborate_program(
         "example": _parse_example(headers, known),
         "notes": (*notes, *elaborator.notes),
         "place": SourceLocation(source),
-        "output_place": SourceLocation(source, place.line, place.column),
+        "output_place": SourceLocation(source, *place),
         "lines": lines,
     }
     if "alphabet" in headers or alphabet is not None:
@@ -253,7 +237,7 @@ def _elaborate_program(
     return OpenProgram(**fields, with_alphabet=lambda more: _parse(text, source, name, more))  # type: ignore[arg-type]
 
 
-def _parse_with_notes(lines: list[str]) -> tuple[tuple[Statement, ...], list[str]]:
+def _parse_with_notes(lines: list[str]) -> tuple[tuple[Node, ...], list[str]]:
     """The statements of a text, and notes about ignored shell commands."""
     commands = [number for number, line in enumerate(lines, start=1) if SHELL_COMMAND.fullmatch(line)]
     notes = [f"line {number}: shell command ignored" for number in commands]
@@ -263,11 +247,7 @@ def _parse_with_notes(lines: list[str]) -> tuple[tuple[Statement, ...], list[str
     ), notes
 
 
-def _parse_file(text: str) -> tuple[Statement, ...]:
-    return _parse_with_notes(split_lines(text))[0]
-
-
-def _parse_statements(text: str) -> tuple[Statement, ...]:
+def _parse_statements(text: str) -> tuple[Node, ...]:
     from lark.exceptions import UnexpectedInput
 
     try:
@@ -277,7 +257,7 @@ def _parse_statements(text: str) -> tuple[Statement, ...]:
 
 
 @cache
-def library_functions() -> tuple[Statement, ...]:
+def library_functions() -> tuple[Node, ...]:
     """The library functions available in every program."""
     return _parse_statements(files("softmachine.languages.rasp").joinpath("library.rasp").read_text("utf-8"))
 
@@ -296,40 +276,34 @@ def _quoted_symbols(lines: list[str]) -> list[str]:
 
 def _letter_values(headers: Headers, alphabet: tuple[str, ...]) -> tuple[Value, ...]:
     """The values of the letters: themselves, unless a header lists other values."""
-    header = headers.by_keyword.get("tokens")
+    header = headers.get("tokens")
     if header is None:
         return alphabet
     try:
         (statement,) = _parse_statements(f"[{header.text}];")
         bare = Elaborator("", (), (), (), lambda _file, _at: ())
-        values = bare.evaluate(statement.expression)  # type: ignore[union-attr]
+        values = bare.evaluate(statement.parts[0])
     except (SyntaxDiagnostic, ValueError) as error:
         message = error.full_message if isinstance(error, SyntaxDiagnostic) else "expected a list of values"
         raise SyntaxDiagnostic(message, header.line, 1, "separate the values by commas: # tokens: 0, 1") from None
     return tuple(values)  # type: ignore[arg-type]
 
 
-def _find_output(elaborator: Elaborator, headers: Headers) -> tuple[str, SourcePosition]:
+def _find_output(elaborator: Elaborator, headers: Headers) -> tuple[str, Position]:
     """The output sequence operator, and the position that specifies it."""
     declared = headers.single_word("output")
-    at = (
-        SourcePosition(headers.by_keyword["output"].line, headers.by_keyword["output"].words[0].column)
-        if declared
-        else elaborator.output_position
-    )
+    at = (headers["output"].line, headers["output"].words[0].column) if declared else elaborator.output_position
     name = declared or elaborator.output
     if name is None:
-        raise SyntaxDiagnostic(
-            "the program has no output", at.line, at.column, "define a sequence operator, for example: x = tokens;"
-        )
+        raise SyntaxDiagnostic("the program has no output", *at, "define a sequence operator, for example: x = tokens;")
     scope = elaborator.global_scope.find(name)
     if scope is None:
-        raise SyntaxDiagnostic(f"the output {name!r} is not defined", at.line, at.column, "define it")
-    return elaborator.to_sequence(scope.names[name], Name(name, position=at)), at
+        raise SyntaxDiagnostic(f"the output {name!r} is not defined", *at, "define it")
+    return elaborator.to_sequence(scope.names[name], Node("name", (name,), at)), at
 
 
 def _parse_example(headers: Headers, alphabet: tuple[str, ...]) -> tuple[str, ...]:
-    header = headers.by_keyword.get("input")
+    header = headers.get("input")
     if header is None:
         return ()
     words = headers.words("input")

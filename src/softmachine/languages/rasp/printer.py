@@ -8,16 +8,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Final
 
 from softmachine.languages.rasp import ir
-from softmachine.languages.rasp.builder import structural_key
 from softmachine.languages.rasp.expression_printer import CHOICE, Level, format_literal, format_node
-from softmachine.languages.rasp.ir import ANONYMOUS, NAME, Definition, Node
+from softmachine.languages.rasp.ir import ANONYMOUS, NAME, Definition, Node, structural_key
 from softmachine.languages.text.diagnostics import SyntaxDiagnostic
-from softmachine.languages.text.statements import WORD, quote, unquote
+from softmachine.languages.text.statements import LocatedWord, Statement, quote, unquote
 
 if TYPE_CHECKING:
     from softmachine.languages.rasp.program import RaspProgram
@@ -30,43 +29,27 @@ COMMENT: Final = re.compile(r"\s*(#.*)?")
 
 
 @dataclass(frozen=True)
-class HeaderWord:
-    """A word of a header, and its column, counted from 1."""
-
-    text: str
-    column: int
-
-
-@dataclass(frozen=True)
 class Header:
     """One header line: its words, its line number, and the text after the colon."""
 
-    words: tuple[HeaderWord, ...] = ()
+    words: tuple[LocatedWord, ...] = ()
     line: int = 1
     text: str = ""
 
 
-@dataclass(frozen=True)
-class Headers:
+class Headers(dict[str, Header]):
     """The headers of a text, by keyword."""
-
-    by_keyword: Mapping[str, Header] = field(default_factory=dict)
-
-    def __contains__(self, keyword: str) -> bool:
-        return keyword in self.by_keyword
 
     def words(self, keyword: str) -> tuple[str, ...]:
         """The unquoted words of a header; empty if the header is missing."""
-        header = self.by_keyword.get(keyword, Header())
-        return tuple(_unquote(word, header.line) for word in header.words)
+        return tuple(map(_unquote, self.get(keyword, Header()).words))
 
     def single_word(self, keyword: str) -> str | None:
         """The only word of a header, or None if the header is missing."""
         words = self.words(keyword)
-        if keyword in self.by_keyword and len(words) != 1:
-            header = self.by_keyword[keyword]
+        if keyword in self and len(words) != 1:
             message = f"header {keyword!r} takes one word, not {len(words)}"
-            raise SyntaxDiagnostic(message, header.line, 1, f"write for example: # {keyword}: x")
+            raise SyntaxDiagnostic(message, self[keyword].line, 1, f"write for example: # {keyword}: x")
         return words[0] if words else None
 
 
@@ -76,7 +59,7 @@ def read_headers(lines: Sequence[str]) -> Headers:
     Raises:
         SyntaxDiagnostic: If a header occurs twice.
     """
-    found: dict[str, Header] = {}
+    found = Headers()
     for number, line in enumerate(lines, start=1):
         if not COMMENT.fullmatch(line):
             break
@@ -84,13 +67,13 @@ def read_headers(lines: Sequence[str]) -> Headers:
         if match is None:
             continue
         keyword = match[1] or match[3]
-        words = tuple(HeaderWord(word[0], match.start(2) + word.start() + 1) for word in WORD.finditer(match[2] or ""))
+        words = tuple(Statement(" " * match.start(2) + match[2], number).words() if match[1] else ())
         if keyword == "output" and not (len(words) == 1 and NAME.fullmatch(words[0].text)):
             continue  # an ordinary comment, not an identifier
         if keyword in found:
             raise SyntaxDiagnostic(f"duplicate header '# {keyword}'", number, 1, "remove one of them")
         found[keyword] = Header(words, number, match[2] or "")
-    return Headers(found)
+    return found
 
 
 def format_header(keyword: str, words: Sequence[str]) -> str:
@@ -99,12 +82,13 @@ def format_header(keyword: str, words: Sequence[str]) -> str:
     return f"# {keyword}: {' '.join(shown)}"
 
 
-def _unquote(word: HeaderWord, line: int) -> str:
+def _unquote(word: LocatedWord) -> str:
     if word.text[0] not in "'\"" or len(word.text) == 1:
         return word.text
     inner = unquote(word.text)
     if inner is None:
-        raise SyntaxDiagnostic("invalid quoted symbol", line, word.column, r"write a quote as \" and a backslash as \\")
+        hint = r"write a quote as \" and a backslash as \\"
+        raise SyntaxDiagnostic("invalid quoted symbol", word.line, word.column, hint)
     return inner
 
 

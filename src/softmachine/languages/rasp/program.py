@@ -12,10 +12,19 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, Final
 
-from softmachine.languages.rasp.builder import structural_key
 from softmachine.languages.rasp.expression_printer import format_literal
 from softmachine.languages.rasp.inference import infer_types
-from softmachine.languages.rasp.ir import ANONYMOUS, Definition, Length, Node, Repeat, Value, operands, rename_operands
+from softmachine.languages.rasp.ir import (
+    ANONYMOUS,
+    Definition,
+    Length,
+    Node,
+    Repeat,
+    Value,
+    operands,
+    rename_operands,
+    structural_key,
+)
 from softmachine.languages.rasp.types import FiniteType, Type
 from softmachine.languages.rasp.validation import find_letter_problems, find_structural_problems
 from softmachine.languages.rasp.values import PartialValue, format_value, is_identical
@@ -182,33 +191,32 @@ def canonicalise(definitions: Iterable[Definition], output: str) -> tuple[tuple[
     Named definitions keep their relative order. Anonymous ones come right before their first use and are numbered by
     index: ``_1``, ``_2``, …, and in the first loop ``_1_1``, ``_1_2``, …
     """
-    by_name = {definition.name: definition for definition in definitions}
-    ordered = _topological_order(by_name, [output])
-    loops: dict[Hashable, Repeat] = {}
+    result, names = _renumber(definitions, [output], "_", {})
+    return result, names[output]
+
+
+def _renumber(
+    definitions: Iterable[Definition], roots: Sequence[str], prefix: str, loops: dict[Hashable, Repeat]
+) -> tuple[tuple[Definition, ...], dict[str, str]]:
+    """The needed definitions in order, with anonymous ones numbered; and the new names of all."""
     names: dict[str, str] = {}
     result: list[Definition] = []
-    for number, definition in enumerate(ordered, start=1):
-        name = f"_{number}" if ANONYMOUS.fullmatch(definition.name) else definition.name
+    by_name = {definition.name: definition for definition in definitions}
+    for number, definition in enumerate(_topological_order(by_name, roots), start=1):
+        name = f"{prefix}{number}" if ANONYMOUS.fullmatch(definition.name) else definition.name
         names[definition.name] = name
         node = definition.node
         if isinstance(node, Repeat):
             node = _canonicalise_loop(node, loops)
         result.append(Definition(name, rename_operands(node, names), definition.place))
-    return tuple(result), names[output]
+    return tuple(result), names
 
 
 def _canonicalise_loop(node: Repeat, loops: dict[Hashable, Repeat]) -> Repeat:
     key = structural_key(replace(node, result=""))
     if key not in loops:
-        by_name = {step.name: step for step in node.body}
-        names: dict[str, str] = {}
-        body: list[Definition] = []
-        for number, step in enumerate(_topological_order(by_name, node.next_values), start=1):
-            name = f"_{len(loops) + 1}_{number}" if ANONYMOUS.fullmatch(step.name) else step.name
-            names[step.name] = name
-            body.append(Definition(name, rename_operands(step.node, names), step.place))
-        following = tuple(names.get(name, name) for name in node.next_values)
-        loops[key] = replace(node, body=tuple(body), next_values=following)
+        body, names = _renumber(node.body, node.next_values, f"_{len(loops) + 1}_", loops)
+        loops[key] = replace(node, body=body, next_values=tuple(names.get(name, name) for name in node.next_values))
     return replace(loops[key], result=node.result)
 
 

@@ -161,7 +161,11 @@ def range_of_sum(values: NumericRange) -> NumericRange:
 
 def range_of_operation(operator: Operator, operands: Sequence[NumericRange]) -> tuple[NumericRange, bool]:
     """The range of the result of an operation, and whether the result may be undefined."""
-    return _RULES[operator](*operands)
+    if operator in _TOTAL_RULES:
+        return _TOTAL_RULES[operator](*operands), False
+    if operands[1].max_abs == ZERO:
+        raise RaspTypeError("the divisor is always 0")
+    return _DIVISION_RULES[operator](*operands), operands[1].may_be_zero
 
 
 def _hull(one: NumericRange, other: NumericRange) -> NumericRange:
@@ -169,61 +173,36 @@ def _hull(one: NumericRange, other: NumericRange) -> NumericRange:
     return NumericRange(one.low.lower_bound_with(other.low), one.high.upper_bound_with(other.high), denominator)
 
 
-def _common_denominator(one: NumericRange, other: NumericRange) -> LengthPolynomial:
-    """A bound for the denominator of a sum or a product."""
-    return one.denominator * other.denominator
-
-
-def _add(one: NumericRange, other: NumericRange) -> tuple[NumericRange, bool]:
-    return NumericRange(one.low + other.low, one.high + other.high, _common_denominator(one, other)), False
-
-
-def _subtract(one: NumericRange, other: NumericRange) -> tuple[NumericRange, bool]:
-    return NumericRange(one.low - other.high, one.high - other.low, _common_denominator(one, other)), False
-
-
-def _multiply(one: NumericRange, other: NumericRange) -> tuple[NumericRange, bool]:
+def _multiply(one: NumericRange, other: NumericRange) -> NumericRange:
     corners = [left * right for left in (one.low, one.high) for right in (other.low, other.high)]
     return NumericRange(
         reduce(LengthPolynomial.lower_bound_with, corners),
         reduce(LengthPolynomial.upper_bound_with, corners),
-        _common_denominator(one, other),
-    ), False
+        one.denominator * other.denominator,
+    )
 
 
-def _divide(one: NumericRange, other: NumericRange) -> tuple[NumericRange, bool]:
+def _divide(one: NumericRange, other: NumericRange) -> NumericRange:
     """Division by a/b with |a| ≥ 1: the absolute value is at most the dividend's times b."""
-    if other.max_abs == ZERO:
-        raise RaspTypeError("the divisor is always 0")
     largest = one.max_abs * other.denominator
     signed = not (one.low.is_at_least(ZERO) and other.low.is_at_least(ZERO))
     low = -largest if signed else ZERO
     denominator = (one.denominator * other.max_abs * other.denominator).upper_bound_with(ONE)
-    return NumericRange(low, largest, denominator), other.may_be_zero
+    return NumericRange(low, largest, denominator)
 
 
-def _floor_divide(one: NumericRange, other: NumericRange) -> tuple[NumericRange, bool]:
-    quotient, partial = _divide(one, other)
+def _floor_divide(one: NumericRange, other: NumericRange) -> NumericRange:
+    quotient = _divide(one, other)
     low = quotient.low if quotient.low.is_at_least(ZERO) else quotient.low - ONE
-    return NumericRange(low, quotient.high), partial
+    return NumericRange(low, quotient.high)
 
 
-def _modulo(one: NumericRange, other: NumericRange) -> tuple[NumericRange, bool]:
+def _modulo(one: NumericRange, other: NumericRange) -> NumericRange:
     """The remainder has the sign of the divisor and a smaller absolute value."""
-    if other.max_abs == ZERO:
-        raise RaspTypeError("the divisor is always 0")
     less = ONE if one.is_integral and other.is_integral else ZERO
     low = ZERO if other.low.is_at_least(ZERO) else (other.low + less).lower_bound_with(ZERO)
     high = ZERO if (-other.high).is_at_least(ZERO) else (other.high - less).upper_bound_with(ZERO)
-    return NumericRange(low, high, _common_denominator(one, other)), other.may_be_zero
-
-
-def _minimum(one: NumericRange, other: NumericRange) -> tuple[NumericRange, bool]:
-    return replace(_hull(one, other), high=_tighter_bound(one.high, other.high)), False
-
-
-def _maximum(one: NumericRange, other: NumericRange) -> tuple[NumericRange, bool]:
-    return replace(_hull(one, other), low=-_tighter_bound(-one.low, -other.low)), False
+    return NumericRange(low, high, one.denominator * other.denominator)
 
 
 def _tighter_bound(one: LengthPolynomial, other: LengthPolynomial) -> LengthPolynomial:
@@ -233,34 +212,37 @@ def _tighter_bound(one: LengthPolynomial, other: LengthPolynomial) -> LengthPoly
     return other if other.degree < one.degree and not other.is_at_least(one) else one
 
 
-def _negate(one: NumericRange) -> tuple[NumericRange, bool]:
-    return NumericRange(-one.high, -one.low, one.denominator), False
-
-
-def _absolute(one: NumericRange) -> tuple[NumericRange, bool]:
+def _absolute(one: NumericRange) -> NumericRange:
     low = one.low if one.low.is_at_least(ZERO) else -one.high if (-one.high).is_at_least(ZERO) else ZERO
-    return NumericRange(low, one.max_abs, one.denominator), False
+    return NumericRange(low, one.max_abs, one.denominator)
 
 
-def _round(one: NumericRange) -> tuple[NumericRange, bool]:
+def _round(one: NumericRange) -> NumericRange:
     """Rounding preserves the bounds, which are integers."""
-    return NumericRange(one.low, one.high), False
+    return NumericRange(one.low, one.high)
 
 
-_RULES: Final[Mapping[Operator, Callable[..., tuple[NumericRange, bool]]]] = {
-    Operator.ADD: _add,
-    Operator.SUBTRACT: _subtract,
+_TOTAL_RULES: Final[Mapping[Operator, Callable[..., NumericRange]]] = {
+    Operator.ADD: lambda one, other: NumericRange(
+        one.low + other.low, one.high + other.high, one.denominator * other.denominator
+    ),
+    Operator.SUBTRACT: lambda one, other: NumericRange(
+        one.low - other.high, one.high - other.low, one.denominator * other.denominator
+    ),
     Operator.MULTIPLY: _multiply,
-    Operator.DIVIDE: _divide,
-    Operator.FLOOR_DIVIDE: _floor_divide,
-    Operator.MODULO: _modulo,
-    Operator.MINIMUM: _minimum,
-    Operator.MAXIMUM: _maximum,
-    Operator.NEGATE: _negate,
+    Operator.MINIMUM: lambda one, other: replace(_hull(one, other), high=_tighter_bound(one.high, other.high)),
+    Operator.MAXIMUM: lambda one, other: replace(_hull(one, other), low=-_tighter_bound(-one.low, -other.low)),
+    Operator.NEGATE: lambda one: NumericRange(-one.high, -one.low, one.denominator),
     Operator.ABSOLUTE: _absolute,
     Operator.ROUND: _round,
     Operator.TRUNCATE: _round,
 }
+_DIVISION_RULES: Final[Mapping[Operator, Callable[..., NumericRange]]] = {
+    Operator.DIVIDE: _divide,
+    Operator.FLOOR_DIVIDE: _floor_divide,
+    Operator.MODULO: _modulo,
+}
+"""Operations that are undefined where the second operand is 0."""
 
 
 def range_of_power(base: Type, exponent: Type) -> tuple[NumericRange, bool]:
@@ -296,9 +278,9 @@ def _finite_powers(base: NumericRange, exponent: FiniteType) -> tuple[NumericRan
             raise RaspTypeError(f"an exponent is at most {MAX_DEGREE} if the base grows with the length")
         product = NumericRange(ONE, ONE)
         for _ in range(abs(times)):
-            product, _never = _multiply(product, base)
+            product = _multiply(product, base)
         if times < 0:
-            product, undefined = _divide(NumericRange(ONE, ONE), product)
+            product, undefined = range_of_operation(Operator.DIVIDE, (NumericRange(ONE, ONE), product))
             partial |= undefined
         results.append(product)
     if not results:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +20,7 @@ from softmachine.languages.rasp.ir import (
     suggest_name,
 )
 from softmachine.languages.rasp.values import identity_key
-from softmachine.languages.source import find_name_problems, is_symbol
+from softmachine.languages.source import find_name_problems, find_repetitions, is_symbol
 from softmachine.languages.text.diagnostics import Problem
 from softmachine.support.errors import SourceLocation
 
@@ -60,9 +59,8 @@ def find_letter_problems(alphabet: Sequence[str], letters: Sequence[Value]) -> I
         yield Problem("it has no alphabet; add a line: # alphabet: a b c")
     if len(alphabet) > MAX_LETTERS:
         yield Problem(f"its alphabet has {len(alphabet):,} letters; at most {MAX_LETTERS:,} are allowed")
-    for letter, times in Counter(alphabet).items():
-        if times > 1:
-            yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
+    yield from map(Problem, find_repetitions(alphabet))
+    for letter in dict.fromkeys(alphabet):
         if not isinstance(letter, str) or not is_symbol(letter):
             yield Problem(f"letter {letter!r} of the alphabet is empty or contains whitespace")
     if len(letters) != len(alphabet):

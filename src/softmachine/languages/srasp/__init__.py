@@ -3,9 +3,15 @@
 from softmachine.languages.srasp.ast import BOOLEAN, INTEGER, Type, ValueKind
 from softmachine.languages.srasp.inference import IntegerEquality
 from softmachine.languages.srasp.interpreter import accepts, evaluate, run
-from softmachine.languages.srasp.operations import AttentionStep, PrefixSumStep, list_operations, normalise
+from softmachine.languages.srasp.operations import (
+    AttentionStep,
+    PredicateProduct,
+    PrefixSumStep,
+    list_operations,
+    normalise,
+    split_predicate,
+)
 from softmachine.languages.srasp.parser import parse, to_text
-from softmachine.languages.srasp.predicate_split import PredicateProduct, split_predicate
 from softmachine.languages.srasp.program import Definition, SraspProgram
 
 __all__ = [

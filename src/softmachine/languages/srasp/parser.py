@@ -16,15 +16,14 @@ that begins with program, alphabet or output) is not continued by a definition o
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from softmachine.languages.linear import Relation
-from softmachine.languages.source import MAX_SOURCE_LENGTH, check_source_length, default_name
+from softmachine.languages.source import MAX_SOURCE_LENGTH
 from softmachine.languages.srasp import ast as ex
 from softmachine.languages.srasp.ast import Expression
-from softmachine.languages.srasp.printer import to_text
-from softmachine.languages.srasp.program import Definition, SraspProgram
+from softmachine.languages.srasp.program import Definition, SraspProgram, to_text
 from softmachine.languages.text.diagnostics import (
     DiagnosticRule,
     DiagnosticRules,
@@ -32,7 +31,6 @@ from softmachine.languages.text.diagnostics import (
     Problem,
     SyntaxDiagnostic,
     line_and_column,
-    raise_syntax_errors,
 )
 from softmachine.languages.text.grammar import load_parser
 from softmachine.languages.text.statements import (
@@ -40,8 +38,6 @@ from softmachine.languages.text.statements import (
     WORD,
     Statement,
     StatementParser,
-    split_lines,
-    split_statements,
     strip_comment,
     unquote,
 )
@@ -214,7 +210,11 @@ explain_syntax_error = DiagnosticRules(
 )  # fmt: skip
 
 
-HEADERS = ("program", "alphabet", "output")
+HEADERS: Mapping[str, tuple[int | None, str]] = {
+    "program": (1, "the name of the program"),
+    "alphabet": (None, "the letters of inputs"),
+    "output": (1, "the output vector"),
+}
 HEADER_AS_NAME = re.compile(r"\s*\w+\(\s*i\s*\)\s*=")
 OUTPUT = re.compile(r"[ \t]*output[ \t]")
 DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
@@ -222,75 +222,46 @@ DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.M
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> SraspProgram:
     """Parse a program; all errors are reported at once."""
-    check_source_length(text, source, "a program may have")
-    lines = split_lines(text)
-    reader = _Parser(source)
-    found = split_statements(lines, keyword_of=_keyword, strip_comment=_strip_comment, starts_statement=_ends_header)
-    for statement in found:
-        reader.parse_statement(statement)
-    raise_syntax_errors(reader.problems, lines)
+    parser = _Parser(text, source, "a program may have").parse()
     return SraspProgram(
-        name=name or reader.name or default_name(source) or "program",
-        alphabet=tuple(reader.alphabet),
-        definitions=tuple(reader.definitions),
-        output=reader.output,
+        name=parser.choose_name(name, "program", "program"),
+        alphabet=parser.words.get("alphabet", ()),
+        definitions=tuple(parser.definitions),
+        output=next(iter(parser.words.get("output", ())), ""),
         place=SourceLocation(source),
-        output_place=reader.output_place,
-        lines=lines,
+        output_place=parser.places.get("output"),
+        lines=parser.lines,
     )
-
-
-def _keyword(line: str) -> str:
-    return Statement(line, 1).keyword
-
-
-def _ends_header(line: str, keyword: str) -> bool:
-    return keyword in HEADERS and bool(DEFINITION.match(line) or OUTPUT.match(line))
-
-
-def _strip_comment(line: str, keyword: str) -> str:
-    of_alphabet = keyword == "alphabet"
-    return strip_comment(line, WORD if of_alphabet else QUOTED_OR_HASH, needs_gap=of_alphabet)
 
 
 class _Parser(StatementParser):
     """Parser state: the parts of the program."""
 
-    def __init__(self, source: str) -> None:
-        super().__init__(source)
-        self.name: str | None = None
-        self.alphabet: list[str] = []
+    headers = HEADERS
+
+    def __init__(self, text: str, source: str, sentence_start: str) -> None:
+        super().__init__(text, source, sentence_start)
         self.definitions: list[Definition] = []
-        self.output = ""
-        self.output_place: SourceLocation | None = None
+
+    @staticmethod
+    def strip_comment(line: str, keyword: str) -> str:
+        of_alphabet = keyword == "alphabet"
+        return strip_comment(line, WORD if of_alphabet else QUOTED_OR_HASH, needs_gap=of_alphabet)
+
+    @staticmethod
+    def ends_header(line: str, keyword: str) -> bool:
+        return keyword in HEADERS and bool(DEFINITION.match(line) or OUTPUT.match(line))
 
     def parse_statement(self, statement: Statement) -> None:
-        keyword = statement.keyword
-        if keyword not in HEADERS or HEADER_AS_NAME.match(statement.text):
-            self._parse_definition(statement)
+        if statement.keyword in HEADERS and not HEADER_AS_NAME.match(statement.text):
+            self.parse_header(statement)
             return
-        found = self.parse_header(statement)
-        if not found:
-            return
-        first, *words = found
-        if keyword == "alphabet":
-            self.alphabet = [self.unquote_word(word) for word in words]
-        elif len(words) != 1:
-            what = "the output vector" if keyword == "output" else "the name of the program"
-            self.report(f"expected one name after {keyword!r}: {what}", first.line, first.column)
-        elif keyword == "program":
-            self.name = self.unquote_word(words[0])
-        else:
-            self.output, self.output_place = words[0].text, SourceLocation(self.source, words[0].line, words[0].column)
-
-    def _parse_definition(self, statement: Statement) -> None:
-        from lark.exceptions import UnexpectedInput
-
-        try:
-            tree = load_parser("srasp").parse(statement.text)
-        except UnexpectedInput as error:
-            self.report_parser_error(statement, partial(explain_syntax_error, error, statement.text))
-            return
-        builder = SraspAstBuilder(self.source, statement.line)
-        self.definitions.append(builder.build(tree))
-        self.problems += builder.problems
+        tree = self.parse_body(
+            statement,
+            lambda: load_parser("srasp").parse(statement.text),
+            lambda error: explain_syntax_error(error, statement.text),
+        )
+        if tree is not None:
+            builder = SraspAstBuilder(self.source, statement.line)
+            self.definitions.append(builder.build(tree))
+            self.problems += builder.problems

@@ -1,4 +1,4 @@
-"""S-RASP programs as immutable, validated data.
+"""S-RASP programs as immutable, validated data; their text, and HTML tables for notebooks.
 
 A program is a sequence of definitions of vectors. A vector has a Boolean, a symbol or an integer at every position of
 the input. B-RASP is the fragment without integers.
@@ -7,17 +7,18 @@ the input. B-RASP is the fragment without integers.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.languages.source import WordSource, find_name_problems
-from softmachine.languages.srasp.ast import Expression, Type, Value, ValueKind, tree_depth
+from softmachine.languages.source import WordSource, find_name_problems, find_repetitions
+from softmachine.languages.srasp.ast import Expression, Type, Value, ValueKind, format_expression, tree_depth
 from softmachine.languages.srasp.inference import IndexScope, SraspTypeInference, symbol_problem
 from softmachine.languages.text.diagnostics import Problem, validation_error
+from softmachine.languages.text.statements import quote
 from softmachine.support.errors import SourceLocation
+from softmachine.support.notebook_html import html_table
 
 MAX_DEPTH = 100
 RESERVED = frozenset(
@@ -109,8 +110,6 @@ class SraspProgram(WordSource):
         return f"S-RASP program {self.name}: {len(self.alphabet)} letters, {vectors}, output {self.output}"
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.srasp.printer import program_table
-
         return program_table(self)
 
 
@@ -138,11 +137,9 @@ def find_problems(
 def _alphabet_problems(alphabet: tuple[str, ...]) -> Iterator[Problem]:
     if not alphabet:
         yield Problem("it has no alphabet; add a line such as: alphabet a b")
-    for letter, times in Counter(alphabet).items():
-        if times > 1:
-            yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
-        if problem := symbol_problem(letter):
-            yield Problem(f"in the alphabet, {problem}")
+    yield from map(Problem, find_repetitions(alphabet))
+    for problem in filter(None, map(symbol_problem, dict.fromkeys(alphabet))):
+        yield Problem(f"in the alphabet, {problem}")
 
 
 def _name_problems(definition: Definition, types: Mapping[str, Type | None]) -> Iterator[Problem]:
@@ -163,3 +160,38 @@ def _output_problems(types: Mapping[str, Type | None], output: str, place: Sourc
         )
     elif output not in types:
         yield Problem(f"the output {output!r} is not one of its vectors ({known})", place)
+
+
+MAX_NAME_WIDTH = 16
+
+
+def to_text(program: SraspProgram) -> str:
+    """Format a program. `parse` is the inverse."""
+    width = min(MAX_NAME_WIDTH, max(len(definition.name) for definition in program.definitions)) + len("(i)")
+    lines = [
+        # Outside the alphabet line, # begins a comment.
+        f"program {program.name if _is_plain(program.name) and '#' not in program.name else quote(program.name)}",
+        f"alphabet {' '.join(letter if _is_plain(letter) else quote(letter) for letter in program.alphabet)}",
+        *(f"{f'{entry.name}(i)':{width}} = {format_expression(entry.body)}" for entry in program.definitions),
+        f"output {program.output}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def program_table(program: SraspProgram) -> str:
+    """HTML table of the vectors, one per row, with types and definitions."""
+    rows = [
+        (
+            entry.name,
+            str(program.types[entry.name]),
+            format_expression(entry.body),
+            "output" * (entry.name == program.output),
+        )
+        for entry in program.definitions
+    ]
+    return html_table(rows, str(program), head=("vector", "type", "definition", ""))
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word needs no quotes: it has no spaces, and begins neither a quote nor a comment."""
+    return bool(word) and word.isprintable() and " " not in word and word[0] not in "'\"#"

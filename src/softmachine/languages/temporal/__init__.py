@@ -34,9 +34,9 @@ from softmachine.languages.temporal.formula import (
 from softmachine.languages.temporal.interpreter import satisfies, truth_values
 from softmachine.languages.temporal.parser import parse, parse_formula, to_text
 from softmachine.languages.temporal.predicates import predicate
-from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import (
     Fragment,
+    Specification,
     TemporalOperator,
     conjunction,
     disjunction,

@@ -25,7 +25,7 @@ from softmachine.languages.temporal.formula import (
     subformulas,
 )
 from softmachine.languages.temporal.predicates import predicate_holds
-from softmachine.languages.temporal.specification import Specification
+from softmachine.languages.temporal.structure import Specification
 
 TruthArray: TypeAlias = NDArray[np.bool_]
 """[word, position]."""

@@ -17,7 +17,7 @@ from softmachine.languages.temporal.formula import (
     subformulas,
 )
 from softmachine.languages.temporal.predicates import predicate_holds
-from softmachine.languages.temporal.specification import Specification
+from softmachine.languages.temporal.structure import Specification
 
 
 def truth_values(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[bool, ...]:

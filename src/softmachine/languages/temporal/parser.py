@@ -23,9 +23,10 @@ formula. A ``#`` at the start of a line or after two spaces begins a comment whe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from softmachine.languages.builtin_formats import TEMPORAL_HEADER
 from softmachine.languages.linear import LinearExpression, Relation, VariableT
@@ -43,14 +44,13 @@ from softmachine.languages.temporal.formula import (
 )
 from softmachine.languages.temporal.predicates import RESERVED, predicate_names
 from softmachine.languages.temporal.printer import quote_symbol
-from softmachine.languages.temporal.specification import Specification
-from softmachine.languages.temporal.structure import find_symbols
+from softmachine.languages.temporal.structure import Specification, find_symbols
 from softmachine.languages.text.diagnostics import (
     DiagnosticRule,
     DiagnosticRules,
     ParserState,
     SyntaxDiagnostic,
-    display_width,
+    excerpt_lines,
     line_and_column,
 )
 from softmachine.languages.text.grammar import LinearAstBuilder, load_parser
@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from lark import Token
 
 
-MAX_EXCERPT_WIDTH = 60
-"""Maximum number of characters of the line in an excerpt, on either side of the error."""
 UNTERMINATED_QUOTE = "unterminated quote"
 SYMBOL_HINT = "write Q_a for the symbol a; quote symbols with characters other than letters and digits, as in '('"
 COMPARISON_HINT = "compare counts and numbers, as in #<[Q_a] <= 3; join two comparisons with and"
@@ -74,23 +72,10 @@ COUNT_HINT = (
 
 def to_source_error(diagnostic: SyntaxDiagnostic, text: str, source: str) -> SourceError:
     """The exception for a syntax error in a text, with an excerpt."""
-    shown = format_excerpt(text, diagnostic.line, diagnostic.column)
-    message = f"{diagnostic.message}\n{shown}" if shown.strip(" \n^") else diagnostic.message
-    return SourceError(message, place=SourceLocation(source, diagnostic.line, diagnostic.column), hint=diagnostic.hint)
-
-
-def format_excerpt(text: str, line: int, column: int) -> str:
-    """The part of a line around a column, and below it a caret at the column."""
-    content = text.split("\n")[line - 1].rstrip("\r")
-    start, end = max(0, column - 1 - MAX_EXCERPT_WIDTH), column - 1 + MAX_EXCERPT_WIDTH
-    before = ("…" if start else "") + content[start : column - 1]
-    after = content[column - 1 : end] + ("…" if end < len(content) else "")
-    # The caret is indented by the width of the text before it in a terminal.
-    return f"    {_replace_unprintable(before + after)}\n    {' ' * sum(map(display_width, before))}^"
-
-
-def _replace_unprintable(text: str) -> str:
-    return "".join(character if character.isprintable() else " " if character == "\t" else "�" for character in text)
+    place = SourceLocation(source, diagnostic.line, diagnostic.column)
+    line, caret = excerpt_lines(place, text.split("\n"))
+    message = f"{diagnostic.message}\n    {line.rstrip()}\n    {caret}" if line.strip() else diagnostic.message
+    return SourceError(message, place=place, hint=diagnostic.hint)
 
 
 def unknown_name_diagnostic(token: Token) -> SyntaxDiagnostic:
@@ -164,20 +149,6 @@ explain_syntax_error = DiagnosticRules(
 )  # fmt: skip
 
 
-MAX_DEPTH = 200
-"""Maximum nesting depth of operators. Every level becomes a transformer layer."""
-
-CONSTANTS = {"TRUE": tl.TRUE, "FALSE": tl.FALSE, "FIRST": tl.First(), "LAST": tl.Last()}
-UNARY = {
-    "NOT": tl.Not, "PREVIOUS": tl.Previous, "NEXT": tl.Next, "ONCE": tl.Once, "HISTORICALLY": tl.Historically,
-    "EVENTUALLY": tl.Eventually, "ALWAYS": tl.Always,
-}  # fmt: skip
-TEMPORAL = {
-    "SINCE": (tl.Since, tl.WitnessSemantics.STANDARD), "STRONG_SINCE": (tl.Since, tl.WitnessSemantics.PAPER),
-    "UNTIL": (tl.Until, tl.WitnessSemantics.STANDARD), "STRONG_UNTIL": (tl.Until, tl.WitnessSemantics.PAPER),
-}  # fmt: skip
-
-
 def parse_quoted(text: str, line: int, column: int) -> str:
     """The symbol inside quotes.
 
@@ -196,27 +167,58 @@ def parse_quoted(text: str, line: int, column: int) -> str:
 
 
 class FormulaAstBuilder(LinearAstBuilder[VariableT]):
-    """AST builder of symbols, Boolean connectives and linear expressions, shared with C-RASP."""
+    """AST builder of Boolean combinations of linear comparisons, shared with C-RASP and counter machines."""
 
-    def iff(self, left: Formula, sign: Token, right: Formula) -> Formula:
-        """``p <-> q``."""
-        return check_depth(sign, tl.Iff(left, right))
+    comparison_class: ClassVar[type[tl.LinearComparison[Any]]]
+    max_depth: ClassVar[int] = 200
+    """Maximum nesting depth of operators. Every level becomes a transformer layer."""
+    too_deep_message: ClassVar[tuple[str, str | None]] = (
+        f"operators are nested more than {max_depth} deep",
+        "chains of and or of or do not count as nesting; split other formulas",
+    )
+    """Message and hint for a formula that exceeds the maximum."""
+    constants: ClassVar[Mapping[str, Formula]] = {"TRUE": tl.TRUE, "FALSE": tl.FALSE}
+    operators: ClassVar[Mapping[str, Callable[..., Formula]]] = {
+        "NOT": tl.Not, "AND": tl.And, "OR": tl.Or, "IMPLIES": tl.Implies, "IFF": tl.Iff,
+    }  # fmt: skip
+    """The operators by the names of their terminals."""
 
-    def implies(self, left: Formula, sign: Token, right: Formula) -> Formula:
-        """``p -> q``."""
-        return check_depth(sign, tl.Implies(left, right))
+    def binary(self, left: Formula, sign: Token, right: Formula) -> Formula:
+        """``p -> q``, ``p <-> q`` and the other operators of two formulas."""
+        return self.check_depth(sign, self.operators[sign.type](left, right))
 
-    def or_(self, first: Formula, sign: Token, *others: Formula) -> Formula:
-        """``p or q or …``."""
-        return check_depth(sign, tl.Or((first, *others[::2])))
-
-    def and_(self, first: Formula, sign: Token, *others: Formula) -> Formula:
-        """``p and q and …``."""
-        return check_depth(sign, tl.And((first, *others[::2])))
+    def chain(self, first: Formula, sign: Token, *others: Formula) -> Formula:
+        """``p and q and …`` or ``p or q or …``."""
+        return self.check_depth(sign, self.operators[sign.type]((first, *others[::2])))
 
     def unary(self, sign: Token, of: Formula) -> Formula:
         """``not p`` and the other prefix operators."""
-        return check_depth(sign, UNARY[sign.type](of))
+        return self.check_depth(sign, self.operators[sign.type](of))
+
+    def constant(self, word: Token) -> Formula:
+        """``true``, ``false`` and other words."""
+        return self.constants[word.type]
+
+    def comparison(
+        self, left: LinearExpression[VariableT], relation: Token, right: LinearExpression[VariableT]
+    ) -> Formula:
+        """``term <= term``."""
+        try:
+            compared = self.comparison_class(left, Relation.parse(relation), right)
+        except InvalidError as error:
+            raise SyntaxDiagnostic(error.problems[0], *line_and_column(relation)) from None
+        return self.check_depth(relation, compared)
+
+    def check_depth(self, token: Token, formula: Formula) -> Formula:
+        """Check the nesting depth of a formula whose operator is at the token."""
+        if formula.depth > self.max_depth:
+            message, hint = self.too_deep_message
+            raise SyntaxDiagnostic(message, *line_and_column(token), hint)
+        return formula
+
+
+class SymbolAstBuilder(FormulaAstBuilder[VariableT]):
+    """AST builder of formulas with symbols, shared with C-RASP."""
 
     def symbol(self, name: Token) -> Formula:
         """``Q_a``."""
@@ -226,37 +228,32 @@ class FormulaAstBuilder(LinearAstBuilder[VariableT]):
         """``'long symbol'``."""
         return tl.Symbol(parse_quoted(str(text), *line_and_column(text)))
 
-    def constant(self, word: Token) -> Formula:
-        """``true``, ``false``, ``first`` or ``last``."""
-        return CONSTANTS[word.type]
-
     def bare_q(self, token: Token) -> Formula:
         """``Q_`` without a symbol."""
         raise missing_symbol_diagnostic(token)
 
 
-class TemporalAstBuilder(FormulaAstBuilder[Count]):
+class TemporalAstBuilder(SymbolAstBuilder[Count]):
     """AST builder of temporal logic with counting."""
 
+    comparison_class = CountComparison
     nonlinear_message = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#<[Q_a]")
-
-    def temporal(self, left: Formula, sign: Token, right: Formula) -> Formula:
-        """``p since q`` and ``p until q``, also with ``!``."""
-        kind, reading = TEMPORAL[sign.type]
-        return check_depth(sign, kind(left, right, reading))
+    constants: ClassVar[Mapping[str, Formula]] = {**FormulaAstBuilder.constants, "FIRST": tl.First(), "LAST": tl.Last()}
+    operators: ClassVar[Mapping[str, Callable[..., Formula]]] = {
+        **FormulaAstBuilder.operators, "PREVIOUS": tl.Previous, "NEXT": tl.Next, "ONCE": tl.Once,
+        "HISTORICALLY": tl.Historically, "EVENTUALLY": tl.Eventually, "ALWAYS": tl.Always,
+        "SINCE": tl.Since, "STRONG_SINCE": partial(tl.Since, semantics=tl.WitnessSemantics.PAPER),
+        "UNTIL": tl.Until, "STRONG_UNTIL": partial(tl.Until, semantics=tl.WitnessSemantics.PAPER),
+    }  # fmt: skip
 
     def stray_name(self, name: Token) -> Formula:
         """A name that is not a formula."""
         raise unknown_name_diagnostic(name)
 
-    def comparison(self, left: LinearExpression[Count], relation: Token, right: LinearExpression[Count]) -> Formula:
-        """``term <= term``."""
-        return check_depth(relation, CountComparison(left, Relation.parse(relation), right))
-
     def predicate(self, name: Token, of: Position | Count, *parameters: int) -> Formula:
         """``odd(i)`` and the other predicates."""
         try:
-            return check_depth(name, NumericalPredicate(str(name), of, parameters))
+            return self.check_depth(name, NumericalPredicate(str(name), of, parameters))
         except InvalidError as error:
             raise SyntaxDiagnostic(
                 f"predicate {truncate(name)!r}: {error.problems[0]}", *line_and_column(name)
@@ -282,14 +279,6 @@ class TemporalAstBuilder(FormulaAstBuilder[Count]):
     def integer(self, *parts: Token) -> int:
         """A parameter of a predicate."""
         return self.natural(parts[-1]) * (-1 if len(parts) == 2 else 1)
-
-
-def check_depth(token: Token, formula: Formula) -> Formula:
-    """Check the nesting depth of a formula whose operator is at the token."""
-    if formula.depth > MAX_DEPTH:
-        hint = "chains of and or of or do not count as nesting; split other formulas"
-        raise SyntaxDiagnostic(f"operators are nested more than {MAX_DEPTH} deep", *line_and_column(token), hint)
-    return formula
 
 
 MAX_NAME_LENGTH = 60

@@ -1,12 +1,17 @@
-"""Structure of formulas: symbols, operators, fragments, and the translation to core operators."""
+"""Structure of formulas: symbols, operators, fragments, and the translation to core operators.
+
+Specifications: a formula with the alphabet of its words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import ClassVar
 
 from softmachine.languages.linear import LinearExpression
+from softmachine.languages.source import WordSource, find_name_problems, find_repetitions
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal.formula import (
     Count,
@@ -16,8 +21,11 @@ from softmachine.languages.temporal.formula import (
     NumericalPredicate,
     Position,
     RightCount,
+    format_formula,
     subformulas,
 )
+from softmachine.support.errors import InvalidError, SourceLocation
+from softmachine.support.notebook_html import html_table
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
@@ -167,3 +175,55 @@ def _to_core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
             return NumericalPredicate(name, type(count)(done[count.formula]), parameters)
         case _:
             return formula
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specification(WordSource):
+    """A formula over an alphabet: the language of the words that satisfy it.
+
+    Args:
+        name: Name of the specification.
+        formula: The formula.
+        alphabet: The alphabet of the words; a superset of the symbols of the formula.
+        place: Where it was defined.
+    """
+
+    language: ClassVar[str] = "temporal"
+    default_input: ClassVar[tuple[str, ...]] = ()
+    empty_alphabet_note: ClassVar[str] = "empty; list its symbols in a first line, as in: alphabet a b"
+    name: str
+    formula: Formula
+    alphabet: tuple[str, ...]
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        problems = find_name_problems((self.name, *self.alphabet)) or list(_find_problems(self))
+        if problems:
+            raise InvalidError(f"temporal formula {self.name!r}", problems, place=self.place)
+
+    def with_symbols(self, symbols: Iterable[str]) -> Specification:
+        """The same formula over an alphabet with additional symbols."""
+        return replace(self, alphabet=tuple(dict.fromkeys((*self.alphabet, *symbols))))
+
+    def __str__(self) -> str:
+        text = format_formula(self.formula, unicode=True)
+        what = "temporal formula" if self.name in (text, str(self.formula)) else f"temporal formula {self.name}"
+        return f"{what}: {text}, over {' '.join(self.alphabet) or 'the empty alphabet'}"
+
+    def _repr_html_(self) -> str:
+        rows = (
+            ("formula", format_formula(self.formula, unicode=True)),
+            ("alphabet", " ".join(self.alphabet) or "empty"),
+            ("fragment", str(find_fragment(self.formula))),
+        )
+        return html_table(rows, f"temporal formula {self.name}")
+
+
+def _find_problems(specification: Specification) -> Iterator[str]:
+    """All problems of a specification, one sentence each."""
+    if "" in specification.alphabet:
+        yield "the alphabet has an empty symbol; a symbol has at least one character"
+    yield from find_repetitions(specification.alphabet, "symbol {!r} is listed {} times in the alphabet")
+    for symbol in find_symbols(specification.formula):
+        if symbol not in specification.alphabet:
+            yield f"symbol {symbol!r} of the formula is not in the alphabet; add it"

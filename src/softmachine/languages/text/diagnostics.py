@@ -218,18 +218,12 @@ class Problem:
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
-def raise_syntax_errors(problems: Sequence[Problem], lines: Sequence[str]) -> None:
-    """Raise one error for all syntax errors, each with an excerpt of its line.
-
-    Raises:
-        SourceError: If there is at least one.
-    """
-    if not problems:
-        return
+def syntax_error(problems: Sequence[Problem], lines: Sequence[str]) -> SourceError:
+    """Return one error for all syntax errors, each with an excerpt of its line."""
     first, *others = _truncated(problems)
     message = first.message + _indented(excerpt_lines(first.place, lines), 4)
     message += "".join(f"\n{other}{_indented(excerpt_lines(other.place, lines), 4)}" for other in others)
-    raise SourceError(message, place=first.place)
+    return SourceError(message, place=first.place)
 
 
 def validation_error(

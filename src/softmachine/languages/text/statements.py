@@ -6,13 +6,18 @@ Parsers of such sources have a common base class. They continue after an error, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
+from softmachine.languages.source import MAX_SOURCE_LENGTH, check_source_length, default_name
 from softmachine.languages.text import QUOTED
-from softmachine.languages.text.diagnostics import MAX_REPORTED, Problem, SyntaxDiagnostic
+from softmachine.languages.text.diagnostics import MAX_REPORTED, Problem, SyntaxDiagnostic, syntax_error
 from softmachine.support.errors import SourceLocation
+
+if TYPE_CHECKING:
+    from lark import UnexpectedInput
 
 WORD = re.compile(rf"(?:{QUOTED})(?=\s|$)|\S+")
 QUOTED_OR_HASH = re.compile(rf"{QUOTED}|#")
@@ -57,10 +62,9 @@ class Statement:
 
 def split_statements(
     lines: list[str],
-    *,
     keyword_of: Callable[[str], str],
     strip_comment: Callable[[str, str], str],
-    starts_statement: Callable[[str, str], bool] = lambda _line, _keyword: False,
+    starts_statement: Callable[[str, str], bool],
 ) -> Iterator[Statement]:
     """Split a text into statements: a line and the more deeply indented lines after it, without comments.
 
@@ -141,23 +145,93 @@ def indentation(line: str) -> int:
     return len(expanded) - len(expanded.lstrip())
 
 
-class StatementParser:
-    """Parses statement by statement and collects the errors.
+ResultT = TypeVar("ResultT")
+
+
+class StatementParser(ABC):
+    """Parses a text statement by statement and collects the errors.
 
     Args:
+        text: The text.
         source: Origin of the text.
+        sentence_start: Start of the sentence that states the maximum length, as in "a program may have".
     """
 
+    headers: ClassVar[Mapping[str, tuple[int | None, str]]]
+    """For each keyword of a header: the number of words after it, or None for any number; and their description."""
+    required: ClassVar[Mapping[str, str]] = {}
+    """Descriptions of the headers that must be present, by keyword."""
+    max_length: ClassVar[int] = MAX_SOURCE_LENGTH
     quoted_description: ClassVar[str] = "a symbol"
     """Description of a quoted word, for messages."""
     quoted_may_be_empty: ClassVar[bool] = True
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, text: str, source: str, sentence_start: str) -> None:
+        check_source_length(text, source, sentence_start, max_length=self.max_length)
         self.source = source
+        self.lines = split_lines(text)
+        self.statements = list(split_statements(self.lines, self.keyword_of, self.strip_comment, self.ends_header))
         self.problems: list[Problem] = []
+        self.words: dict[str, tuple[str, ...]] = {}
+        """The words after the keyword of each header."""
+        self.places: dict[str, SourceLocation] = {}
+        """The place of the last word of each header."""
         self._keywords: set[str] = set()
 
-    def parse_header(self, statement: Statement) -> list[LocatedWord]:
+    @staticmethod
+    def keyword_of(line: str) -> str:
+        """The keyword of the statement that a line would begin."""
+        return Statement(line, 1).keyword
+
+    @staticmethod
+    @abstractmethod
+    def strip_comment(line: str, keyword: str) -> str:
+        """Remove the comment from a line of a statement with this keyword."""
+
+    @staticmethod
+    def ends_header(line: str, keyword: str) -> bool:  # noqa: ARG004
+        """Whether a line begins a statement regardless of its indentation, after a statement with this keyword."""
+        return False
+
+    @abstractmethod
+    def parse_statement(self, statement: Statement) -> None:
+        """Parse a statement."""
+
+    def parse(self) -> Self:
+        """Parse all statements and return the parser.
+
+        Raises:
+            SourceError: If there is a syntax error; the message lists all of them.
+        """
+        for statement in self.statements:
+            self.parse_statement(statement)
+        for keyword, description in self.required.items():
+            if keyword not in self._keywords:
+                message = f"missing line {keyword!r}; it contains {description}"
+                self.problems.append(Problem(message, SourceLocation(self.source)))
+        if self.problems:
+            raise syntax_error(self.problems, self.lines)
+        return self
+
+    def choose_name(self, given: str | None, keyword: str, default: str) -> str:
+        """The name of the source: as given, as in its header, its file name, or a default."""
+        return given or next(iter(self.words.get(keyword, ())), None) or default_name(self.source) or default
+
+    def parse_header(self, statement: Statement) -> None:
+        """Parse a header: the keyword and the words after it."""
+        first, *words = self.header_words(statement) or (None,)
+        if first is None:
+            return
+        arity, description = self.headers[first.text]
+        if arity is not None and len(words) != arity:
+            count = "one name" if arity else "nothing"
+            self.report(f"expected {count} after {first.text!r}: {description}", first.line, first.column)
+            return
+        self.words[first.text] = tuple(map(self.unquote_word, words))
+        last = [first, *words][-1]
+        self.places[first.text] = SourceLocation(self.source, last.line, last.column)
+
+    def header_words(self, statement: Statement) -> list[LocatedWord]:
         """The words of a header; empty, with an error, if no space follows the keyword or the header is repeated."""
         words, keyword = statement.words(), statement.keyword
         first = words[0]
@@ -185,11 +259,28 @@ class StatementParser:
         """Report an error at a line and column."""
         self.problems.append(Problem(message, SourceLocation(self.source, line, column)))
 
-    def report_diagnostic(self, statement: Statement, diagnostic: SyntaxDiagnostic) -> None:
-        """Report a syntax error, whose line is relative to the statement."""
-        self.report(diagnostic.full_message, statement.line + diagnostic.line - 1, diagnostic.column)
+    def parse_body(
+        self,
+        statement: Statement,
+        parse: Callable[[], ResultT],
+        explain: Callable[[UnexpectedInput], SyntaxDiagnostic],
+    ) -> ResultT | None:
+        """Call a parser of a statement; None, with an error at the place relative to the statement, if it fails.
 
-    def report_parser_error(self, statement: Statement, diagnose: Callable[[], SyntaxDiagnostic]) -> None:
-        """Report a parser error. Errors beyond the reported number get no diagnostic, which is slow to compute."""
-        shown = len(self.problems) < MAX_REPORTED
-        self.report_diagnostic(statement, diagnose() if shown else SyntaxDiagnostic("", 1, 1))
+        Args:
+            statement: The statement.
+            parse: Parses it.
+            explain: Returns the diagnostic of a parser error. Errors beyond the reported number get none, because it is
+                slow to compute.
+        """
+        from lark import UnexpectedInput
+
+        try:
+            return parse()
+        except UnexpectedInput as error:
+            known = len(self.problems) < MAX_REPORTED
+            diagnostic = explain(error) if known else SyntaxDiagnostic("", 1, 1)
+        except SyntaxDiagnostic as error:
+            diagnostic = error
+        self.report(diagnostic.full_message, statement.line + diagnostic.line - 1, diagnostic.column)
+        return None

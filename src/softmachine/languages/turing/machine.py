@@ -1,15 +1,15 @@
-"""Deterministic Turing machines with one or more tapes, as immutable, validated data."""
+"""Deterministic Turing machines with one or more tapes, as immutable, validated data; and their lossless JSON form."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from softmachine.languages.source import WordSource, find_name_problems, is_symbol
+from softmachine.languages.formats import make_json_codec
+from softmachine.languages.source import WordSource, find_name_problems, find_repetitions, is_symbol
 from softmachine.support.errors import InvalidError, SourceLocation
 from softmachine.support.token_array import CodedSequence
 
@@ -138,8 +138,8 @@ def _find_problems(machine: TuringMachine) -> Iterator[str]:
     states, symbols = set(machine.states), set(machine.symbols)
     if machine.tapes < 1:
         yield f"it has {machine.tapes} tapes; write at least 1"
-    yield from _find_repeated("state", machine.states)
-    yield from _find_repeated("symbol", machine.symbols)
+    yield from find_repetitions(machine.states, "state {!r} is listed {} times")
+    yield from find_repetitions(machine.symbols, "symbol {!r} is listed {} times")
     if not machine.start:
         yield "it has no start state; name one of its states"
     elif machine.start not in states:
@@ -190,12 +190,6 @@ def _rule_problems(machine: TuringMachine, rule: Rule, states: set[str], symbols
         yield f"{where} leaves a state in which the machine has already halted; remove it"
 
 
-def _find_repeated(what: str, names: tuple[str, ...]) -> Iterator[str]:
-    for name, times in Counter(names).items():
-        if times > 1:
-            yield f"{what} {name!r} is listed {times} times"
-
-
 def _format_names(names: tuple[str, ...], most: int = 12) -> str:
     return " ".join(names[:most]) + (" …" if len(names) > most else "") or "there are none"
 
@@ -233,3 +227,59 @@ def _format_action(rule: Rule | None) -> str:
 def _format_symbols(symbols: tuple[str, ...]) -> str:
     # Make a space visible.
     return " ".join(symbol if symbol.strip() else "␣" for symbol in symbols)
+
+
+def machine_to_json(machine: TuringMachine) -> dict[str, object]:
+    """Convert a machine to dictionaries, lists and strings."""
+    return {
+        "name": machine.name,
+        "states": list(machine.states),
+        "alphabet": list(machine.alphabet),
+        "symbols": list(machine.symbols),
+        "blank": machine.blank,
+        "rules": [
+            [rule.state, list(rule.read), list(rule.write), list(rule.move), rule.next] for rule in machine.rules
+        ],
+        "start": machine.start,
+        "accept": list(machine.accept),
+        "reject": list(machine.reject),
+        "tape": str(machine.tape),
+        "tapes": machine.tapes,
+        "default_input": list(machine.default_input) or None,
+    }
+
+
+def machine_from_json(data: Any) -> TuringMachine:
+    """The inverse of :func:`machine_to_json`.
+
+    Raises:
+        KeyError, TypeError, ValueError: If the data does not have that form.
+        InvalidError: If the Turing machine is not valid.
+    """
+    return TuringMachine(
+        name=str(data["name"]),
+        states=_strings(data["states"]),
+        alphabet=_strings(data["alphabet"]),
+        symbols=_strings(data["symbols"]),
+        blank=str(data["blank"]),
+        rules=tuple(
+            Rule(str(state), _strings(read), _strings(write), _strings(move), str(following))
+            for state, read, write, move, following in data["rules"]
+        ),
+        start=str(data["start"]),
+        accept=_strings(data["accept"]),
+        reject=_strings(data["reject"]),
+        tape=TapeConvention(data["tape"]),
+        tapes=int(data["tapes"]),
+        default_input=_strings(data["default_input"] or ()),
+    )
+
+
+def _strings(items: Iterable[object]) -> tuple[str, ...]:
+    strings = tuple(item for item in items if isinstance(item, str))
+    if isinstance(items, str) or strings != tuple(items):
+        raise TypeError(f"{items!r} is not a list of strings")
+    return strings
+
+
+parse_json, format_json = make_json_codec("a Turing machine", machine_to_json, machine_from_json)

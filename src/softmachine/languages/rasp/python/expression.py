@@ -10,11 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 from softmachine.languages.rasp.ir import Operator, Value
 from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
-from softmachine.languages.rasp.python.values import to_value
+from softmachine.languages.rasp.values import to_value
 from softmachine.support.errors import SourceLocation, UsageError
 
 PACKAGE_FOLDER: Final = str(Path(__file__).parents[3])
@@ -39,15 +39,17 @@ class Expression(ABC):
     default_name: str
     kind: str
     """``sequence operator`` or ``selector``, for messages."""
+    operand_names: ClassVar[tuple[str, ...]] = ()
+    """The attributes that are operands, in order."""
 
     def __init__(self) -> None:
         self.place = find_caller()
         self._annotations: dict[str, Any] = {}
 
     @property
-    @abstractmethod
     def children(self) -> Sequence[Expression]:
         """The operand expressions."""
+        return [getattr(self, name) for name in self.operand_names]
 
     @abstractmethod
     def define(self, builder: TypedBuilder, *children: Any) -> NullableSequence | str:

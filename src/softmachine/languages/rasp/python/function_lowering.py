@@ -24,10 +24,17 @@ from softmachine.languages.rasp.python.symbolic_terms import (
     make_operation,
 )
 from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
-from softmachine.languages.rasp.python.values import to_python, to_value
 from softmachine.languages.rasp.types import FiniteType, FractionType, Type
 from softmachine.languages.rasp.validation import MAX_ROWS
-from softmachine.languages.rasp.values import PartialValue, Rational, format_value, is_identical, is_number
+from softmachine.languages.rasp.values import (
+    PartialValue,
+    Rational,
+    format_value,
+    is_identical,
+    is_number,
+    to_python,
+    to_value,
+)
 from softmachine.support.errors import ConstructionError, InvalidError, SourceLocation
 
 _FUNCTIONS: Final[Mapping[Operator, Callable[..., Any]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from softmachine.languages.rasp.interpreter import evaluate
 from softmachine.languages.rasp.ir import (
@@ -23,36 +23,13 @@ from softmachine.languages.rasp.ir import (
     Width,
 )
 from softmachine.languages.rasp.program import RaspProgram, canonicalise
+from softmachine.languages.rasp.python.expression import Expression
 from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
-from softmachine.languages.rasp.python.values import to_python, to_value
-from softmachine.languages.rasp.values import format_value, identity_key
-from softmachine.support.errors import ConstructionError, InputError, InvalidError, SourceLocation, UsageError
+from softmachine.languages.rasp.values import format_value, identity_key, to_python, to_value
+from softmachine.support.errors import ConstructionError, InputError, InvalidError, UsageError
 
 MAX_EXPRESSIONS: Final = 10_000
 PartT = TypeVar("PartT")
-
-
-class LowerableExpression(Protocol):
-    """Interface of the expressions that can be lowered; see `Expression`."""
-
-    @property
-    def place(self) -> SourceLocation | None:
-        """The source line that created it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the user has given it a name."""
-
-    @property
-    def children(self) -> Sequence[Any]:
-        """The operand expressions."""
-
-    def define(self, builder: TypedBuilder, *children: Any) -> NullableSequence | str:
-        """Add the operations that compute it, given the lowered children."""
 
 
 def topological_order(
@@ -88,7 +65,7 @@ def topological_order(
     return list(done.values())
 
 
-def lower_expression(builder: TypedBuilder, output: LowerableExpression) -> Any:
+def lower_expression(builder: TypedBuilder, output: Expression) -> Any:
     """Lower an expression into a builder; returns a column, or the reference of a selector."""
     results: dict[int, NullableSequence | str] = {}
     for expression in topological_order(output, lambda item: item.children, lambda item: repr(item.name)):
@@ -108,7 +85,7 @@ def _identifier(name: str) -> str:
 
 
 def program(
-    output: LowerableExpression,
+    output: Expression,
     vocabulary: Iterable[object],
     *,
     name: str | None = None,
@@ -191,7 +168,7 @@ def _sort_key(item: object) -> tuple[str, Any]:
     return "" if number else type(item).__name__, item if number or isinstance(item, str) else repr(item)
 
 
-def evaluate_expression(output: LowerableExpression, word: Sequence[object], *, causal: bool = False) -> list[Any]:
+def evaluate_expression(output: Expression, word: Sequence[object], *, causal: bool = False) -> list[Any]:
     """Evaluate an expression on an input: a value per position, or a row of Booleans per query.
 
     Raises:

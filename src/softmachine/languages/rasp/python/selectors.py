@@ -84,6 +84,7 @@ class Select(Selector):
     """
 
     default_name = "select"
+    operand_names = ("keys", "queries")
 
     def __init__(self, keys: SOp, queries: SOp, predicate: Comparison | Callable[[Any, Any], Any]) -> None:
         super().__init__()
@@ -92,11 +93,6 @@ class Select(Selector):
         self.predicate = check_function(
             predicate, "the predicate of Select", self.place, "a Comparison, or lambda key, query: …"
         )
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """Keys and queries."""
-        return (self.keys, self.queries)
 
     def define(self, builder: TypedBuilder, keys: NullableSequence, queries: NullableSequence) -> str:
         """Add the operations."""
@@ -132,11 +128,6 @@ class ConstantSelector(Selector):
             hint = "for example [[True, False], [True, True]]"
             raise usage_error("a row of a ConstantSelector must have one Boolean per key", self.place, hint)
 
-    @property
-    def children(self) -> Sequence[Expression]:
-        """No operands."""
-        return ()
-
     def define(self, builder: TypedBuilder) -> str:
         """Add the operations."""
         if isinstance(self.value, bool):
@@ -148,16 +139,12 @@ class ConstantSelector(Selector):
 
 class _BinarySelector(Selector):
     operator: Operator
+    operand_names = ("fst", "snd")
 
     def __init__(self, fst: Selector, snd: Selector) -> None:
         super().__init__()
         self.fst = check_selector(fst, self)
         self.snd = check_selector(snd, self)
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """Both operands."""
-        return (self.fst, self.snd)
 
     def define(self, builder: TypedBuilder, fst: str, snd: str) -> str:
         """Add the operation."""
@@ -182,15 +169,11 @@ class SelectorNot(Selector):
     """The negation of a selector."""
 
     default_name = "selector_not"
+    operand_names = ("inner",)
 
     def __init__(self, inner: Selector) -> None:
         super().__init__()
         self.inner = check_selector(inner, self)
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """The selector."""
-        return (self.inner,)
 
     def define(self, builder: TypedBuilder, inner: str) -> str:
         """Add the operation."""
@@ -216,15 +199,11 @@ class SelectorWidth(SOp):
     """The number of keys that each query selects."""
 
     default_name = "selector_width"
+    operand_names = ("selector",)
 
     def __init__(self, selector: Selector) -> None:
         super().__init__()
         self.selector = check_selector(selector, self)
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """The selector."""
-        return (self.selector,)
 
     def define(self, builder: TypedBuilder, selector: str) -> NullableSequence:
         """Add the operation."""
@@ -242,6 +221,7 @@ class Aggregate(SOp):
     """
 
     default_name = "aggregate"
+    operand_names = ("selector", "sop")
 
     def __init__(
         self, selector: Selector, sop: SOp, default: object = None, reduction: Reduction = Reduction.MEAN
@@ -251,11 +231,6 @@ class Aggregate(SOp):
         self.sop = check_sop(sop, "the second argument of Aggregate", self.place)
         self.default = check_value(default, self.place)
         self.reduction = reduction
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """Selector and values."""
-        return (self.selector, self.sop)
 
     def define(self, builder: TypedBuilder, selector: str, sop: NullableSequence) -> NullableSequence:
         """Add the operations. Where nothing is selected, the flag of an unbounded number marks it as None."""

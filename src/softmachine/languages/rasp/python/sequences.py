@@ -19,8 +19,7 @@ from softmachine.languages.rasp.python.expression import (
 from softmachine.languages.rasp.python.function_lowering import CoreFunction, lower_function
 from softmachine.languages.rasp.python.lowering import evaluate_expression
 from softmachine.languages.rasp.python.typed_builder import NullableSequence, TypedBuilder
-from softmachine.languages.rasp.python.values import to_value
-from softmachine.languages.rasp.values import is_number
+from softmachine.languages.rasp.values import is_number, to_value
 from softmachine.support.errors import SourceLocation, UsageError
 
 
@@ -60,11 +59,6 @@ class SOp(Expression, Operators["SOp"]):
             f"{self.name!r} has a value at every position, so it is neither true nor false",
             hint="use & | ~ in place of and, or, not; rasp.Map or rasp.SequenceMap in place of if",
         )
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """The operand expressions."""
-        return ()
 
 
 class TokensType(SOp):
@@ -130,16 +124,12 @@ class Map(SOp):
     """
 
     default_name = "map"
+    operand_names = ("inner",)
 
     def __init__(self, f: Callable[[Any], Any], inner: SOp, simplify: bool = True) -> None:  # noqa: ARG002
         super().__init__()
         self.f = check_function(f, "the first argument of Map", self.place, "Map(lambda x: …, sop)")
         self.inner = check_sop(inner, "the argument of Map", self.place)
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """Its argument."""
-        return (self.inner,)
 
     def define(self, builder: TypedBuilder, inner: NullableSequence) -> NullableSequence:
         """Add the operations."""
@@ -156,17 +146,13 @@ class SequenceMap(SOp):
     """
 
     default_name = "sequence_map"
+    operand_names = ("fst", "snd")
 
     def __init__(self, f: Callable[[Any, Any], Any], fst: SOp, snd: SOp) -> None:
         super().__init__()
         self.f = check_function(f, "the first argument of SequenceMap", self.place, "SequenceMap(lambda x, y: …, a, b)")
         self.fst = check_sop(fst, f"the first argument of {type(self).__name__}", self.place)
         self.snd = check_sop(snd, f"the second argument of {type(self).__name__}", self.place)
-
-    @property
-    def children(self) -> Sequence[Expression]:
-        """Its arguments."""
-        return (self.fst, self.snd)
 
     def define(self, builder: TypedBuilder, fst: NullableSequence, snd: NullableSequence) -> NullableSequence:
         """Add the operations."""

@@ -25,8 +25,7 @@ from softmachine.languages.rasp.python.symbolic_terms import (
     negate,
     truth_term,
 )
-from softmachine.languages.rasp.python.values import to_python, to_value
-from softmachine.languages.rasp.values import is_number
+from softmachine.languages.rasp.values import is_number, to_python, to_value
 
 MAX_COPIED_FUNCTIONS: Final = 200
 """Maximal number of copied functions; the rest of a large library stays unchanged."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from softmachine.languages.rasp.builder import DefinitionBuilder
 from softmachine.languages.rasp.inference import RaspTypeInference
-from softmachine.languages.rasp.ir import Apply, Constant, Definition, Node, Operator, Table, Value
+from softmachine.languages.rasp.ir import Apply, Constant, Definition, DefinitionBuilder, Node, Operator, Table, Value
 from softmachine.languages.rasp.python.symbolic_terms import ArgumentTerm, LiteralTerm, Term
 from softmachine.languages.rasp.types import FiniteType, Type
 from softmachine.languages.rasp.values import identity_key, is_number

@@ -11,9 +11,9 @@ from softmachine.ir import Signal, stack
 from softmachine.ir.ranges import BIT, integer
 from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import ir
-from softmachine.languages.rasp.counts import match_counted_selector
 from softmachine.languages.rasp.ir import UNDEFINED, Definition, Operator
 from softmachine.languages.rasp.program import RaspProgram
+from softmachine.languages.rasp.selector_facts import match_counted_selector
 from softmachine.languages.rasp.types import FiniteType, FractionType, IntegerType, Type
 from softmachine.languages.rasp.values import apply, identity_key, is_number
 from softmachine.support.errors import ConstructionError, SourceLocation
