@@ -214,7 +214,7 @@ def _run_and_show(
 
     with spinner("preparing the weights", output):
         session = execution.start(model, text)
-    tape = tape_view(model.codec, text, remember=MAX_ROWS)
+    tape = tape_view(model.codec, text, remember=MAX_ROWS) if trace or output.live else None
     display = _create_display(session, tape, text, output, trace)
     if display:
         session.observers.append(display)
