@@ -76,7 +76,7 @@ BEYOND = {
     "engines/fast/indexes/linear_scan.py": "likewise",
     "engines/fast/indexes/arrays.py": "likewise",
     "engines/fast/checkpoint.py": "damaged files: tests/engines/fast/test_saved_run.py",
-    "engines/dense/engine.py": "logits that float64 does not tell apart, which no zoo entry has",
+    "engines/dense/forward_pass.py": "logits that float64 does not tell apart, which no zoo entry has",
     "studies/learn/data.py": "training needs torch: tests/learn",
     "engines/dense/run.py": "in Python only: the command refuses before",
     "engines/numerics/float.py": "numbers beyond 10^308",
