@@ -377,9 +377,9 @@ class Analysis:
     def of_tied(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
         """What is known of a mean over the keys that tie.
 
-        **Lemma (count).** If the value is 1 at position 0 and 0 elsewhere, and position 0 is always among the best
-        keys, the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the sum
-        of the mean and the value at the query is 1/c with c = 1 at position 0.
+        **Lemma (count).** If the value is w at position 0 and 0 elsewhere, and position 0 is always among the best
+        keys, the mean over the c keys that tie is w/c. Under the mask j < i this holds from position 1 on, and the sum
+        of the mean and the value at the query is w/c with c = 1 at position 0.
         """
         pairs = Counter((query.key, key.key) for query, key in zip(node.query, node.key, strict=True))
         head = self.tied.setdefault((node.mask, node.bias, frozenset(pairs.items())), node)
@@ -387,14 +387,18 @@ class Analysis:
         whole = step is not None and step.is_same_at_all_positions and node.weighting.is_hard
         share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
         self.place_mean((node, k), form)
-        if function is None or share is None or not function.is_start or not self.first.is_best(node):
+        first = ZERO if function is None or function.later != 0 else function.at(0)
+        if not first or share is None or not self.first.is_best(node):
             return Fact(value.low, value.high, share, share)
-        fact = Fact(Fraction(1, self.positions), ONE, share, share, exact=share)
-        if node.mask is Mask.PAST:
-            reciprocal = Node(f"1/{node.label(k)}", (REALS,))
-            self.facts[reciprocal, 0] = fact
-            self.reciprocals[node, k] = Affine({(reciprocal, 0): ONE}) + form * -ONE
-        return fact
+        least = Fraction(1, self.positions)
+        if first < 0 or node.mask is Mask.PAST:
+            reciprocal, count = Node(f"1/{node.label(k)}", (REALS,)), Step(ONE, counts=share.counts)
+            self.facts[reciprocal, 0] = Fact(least, ONE, count, count, exact=count)
+            self.reciprocals[node, k] = Affine({(reciprocal, 0): first})
+            if node.mask is Mask.PAST:
+                self.reciprocals[node, k] += form * -ONE
+            return Fact(min(first, first * least), max(first, first * least), share, share)
+        return Fact(first * least, first, share, share, exact=share)
 
     def place_mean(self, atom: Atom, form: Affine) -> None:
         """List the values of a mean over tied keys at each position, if they are few.
@@ -460,7 +464,7 @@ class Analysis:
             if inner not in self._visited:
                 self.visit(inner)
         initial = [self.of(form) for form in node.initial]
-        state = {name: copy(getattr(self, name)) for name in _STATE}
+        state = {name: copy(value) for name, value in vars(self).items() if isinstance(value, dict | set)}
         tables, times = self.by_place.iterations(node), self.count_iterations(node)
         if tables is not None:
             begins = zip(*(tables[:-1] or tables), strict=True)
@@ -495,29 +499,6 @@ class Analysis:
         if isinstance(node.iterations, Feature) and self.program.position_count is None:
             return floor(node.iterations.high.at(self.positions))
         return node.count_iterations(self.length)
-
-
-_STATE = (
-    "_visited",
-    "order",
-    "_forms",
-    "_pieces",
-    "_parts",
-    "_named",
-    "facts",
-    "heads",
-    "placed_values",
-    "functions",
-    "tied",
-    "reciprocals",
-    "bounds_by_token",
-    "bounds_by_place",
-)
-"""The attributes of an analysis that hold facts of nodes."""
-
-
-def _chooses(head: Attention) -> bool:
-    return head.bias is not None or any(form.terms for form in head.key)
 
 
 def _forget_counts(fact: Fact, heads: Set[Node]) -> Fact:

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from math import ceil, floor, lcm
 from typing import Any
 
@@ -114,8 +113,7 @@ class PiecewiseForm:
         found = self.choices(eliminate=False)
         if found is None or self.line is None:
             return found and Corners(*found, np.zeros(len(found[1]), dtype=bool), [ZERO] * len(found[1]))
-        cut = _cut_reciprocals if self.line.is_reciprocal and len(found[1]) <= MAX_UNSORTED else _cut_line
-        return cut(*found, self.line, self.slopes)
+        return _cut_line(*found, self.line, self.slopes)
 
     @property
     def weight_scale(self) -> int:
@@ -262,29 +260,6 @@ class PiecewiseForm:
         gradients = factors[0] - others + ((active & ~uncertain) * weights) @ factors[1:]
         bounds = np.abs(gradients) @ sizes + uncertain @ (np.abs(weights) * doubts)
         return (float(bounds.max(initial=0.0)) + beside) * ROUND_UP
-
-
-def _cut_reciprocals(scale: int, rows: Numbers, line: Fact, slopes: Sequence[Fraction]) -> Corners:
-    """The corners of all boxes along a line of numbers 1/k: its ends, and the points next to a zero of a unit."""
-    points: list[list[Fraction]] = []
-    on_line: list[bool] = []
-    places: list[Fraction] = []
-    first, last = ceil(1 / line.high), floor(1 / line.low)
-    for row in rows.tolist():
-        marks = {first, last}
-        for value, slope in zip(row[1:], slopes[1:], strict=True):
-            zero = -Fraction(value, scale) / slope if slope else ZERO
-            if zero > 0:
-                marks.update(mark for mark in (floor(1 / zero), ceil(1 / zero)) if first < mark < last)
-        corners = sorted(marks)
-        points += [[Fraction(x, scale) + slope / k for x, slope in zip(row, slopes, strict=True)] for k in corners]
-        on_line += [*(after - before > 1 for before, after in pairwise(corners)), False]
-        places += [Fraction(1, k) for k in corners]
-    over = lcm(*(x.denominator for point in points for x in point))
-    scaled = [[int(x * over) for x in point] for point in points]
-    large = max((abs(x) for point in scaled for x in point), default=0) >= 2**61
-    kind: Any = object if large else np.int64
-    return Corners(over, np.array(scaled, dtype=kind).reshape(-1, len(slopes)), np.array(on_line, dtype=bool), places)
 
 
 def _cut_line(scale: int, rows: Numbers, line: Fact, slopes: Sequence[Fraction]) -> Corners | None:
