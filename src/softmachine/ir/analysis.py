@@ -22,19 +22,18 @@ from typing import Any
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
-from softmachine.ir.first_position import FirstPosition
 from softmachine.ir.function_tables import (
     Column,
+    FirstPosition,
     FunctionTables,
+    PositionFunction,
     Table,
     placed_rows,
     stack_columns,
     token_rows,
 )
-from softmachine.ir.guards import RowBounds, find_guards
 from softmachine.ir.head_rules import HeadFact, adopt_hint, judge
-from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm
-from softmachine.ir.position_functions import PositionFunction
+from softmachine.ir.piecewise import MAX_BOXES, Bounds, PiecewiseForm, find_guards
 from softmachine.ir.primitives import (
     Attention,
     Loop,
@@ -84,9 +83,9 @@ class Analysis:
         self.by_token = FunctionTables(token_rows(self.domain), self.is_padded, self.functions)
         self.by_place = FunctionTables(placed_rows(self.domain, self.positions), self.is_padded)
         self.first = FirstPosition(self)
-        self.bounds_by_token: dict[Node, list[RowBounds | None]] = {}
+        self.bounds_by_token: dict[Node, list[Bounds | None]] = {}
         """Bounds in each row of the tables by token, …"""
-        self.bounds_by_place: dict[Node, list[RowBounds | None]] = {}
+        self.bounds_by_place: dict[Node, list[Bounds | None]] = {}
         """… and by place."""
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
@@ -148,7 +147,7 @@ class Analysis:
                         self.functions[node, k] = unit
                         self.facts[node, k] = unit.fact(self.positions) or self.facts[node, k]
         if not self.is_padded:
-            self.first.visit(node)
+            self.first.has(node)
 
     def of_unit(self, node: Unit, form: Affine) -> Fact:
         """What is known of a hidden unit."""
@@ -227,17 +226,12 @@ class Analysis:
             return replace(base, low=exact.low, high=exact.high)
         return base
 
-    def split_local(self, form: Affine) -> tuple[Affine, Affine]:
-        """What the token, and whether the position is 0, decide of a form, without the constant; and the rest."""
-        local = Affine({atom: f for atom, f in form.terms.items() if self.by_token.has(atom[0])})
-        return local, form + local * -ONE
-
     def function(self, form: Affine) -> PositionFunction | None:
         """The form as a function of the position, if it is one; tokens count where only the first one matters."""
         known = all(atom in self.functions or self.by_token.has(atom[0]) for atom in form.terms)
         if self.is_padded or not form.terms or not known:
             return None
-        local, rest = self.split_local(form)
+        local, rest = self.by_token.split(form)
         parts = [(factor, self.functions[atom]) for atom, factor in rest.terms.items()]
         values = [self.by_token.values(local, start=start) for start in (True, False)]
         if max(map(len, values)) > 1:
@@ -487,6 +481,7 @@ class Analysis:
     def iterate(self, node: Loop, state: Mapping[str, Any], carried: Sequence[Fact]) -> list[Fact]:
         """Find the facts of the body of a loop, from those of what it carries; return those of the next values."""
         vars(self).update({name: copy(value) for name, value in state.items()})
+        self.first = FirstPosition(self)
         self._visited.add(node.carried)
         self.order[node.carried] = len(self.order)
         self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}

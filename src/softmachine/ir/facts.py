@@ -55,7 +55,7 @@ class Step:
     counts: frozenset[Node] = frozenset()
 
     def __repr__(self) -> str:
-        """With the names of the heads only: their queries and keys share forms, and as text these grow exponentially."""
+        """Of heads the names only: queries and keys share forms, which grow exponentially as text."""
         counts = sorted(head.name for head in self.counts)
         return f"Step({self.factor}, next={self.next}, length={self.length}, rest={self.rest}, counts={counts})"
 

@@ -6,13 +6,13 @@ rule is a lemma; :func:`judge` tries them in order. All statements are about eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from softmachine.ir.facts import INFINITY, ONE, ZERO, Fact, Step, join_steps, sum_facts
 from softmachine.ir.function_tables import Row, visible_scores
@@ -71,8 +71,15 @@ def _needs_length(form: Affine) -> bool:
 
 
 def decide(scores: Scores) -> HeadFact:
-    """Return what the first rule that applies proves of scores."""
-    found = next((found for rule in RULES if (found := rule(scores)) is not None), None)
+    """Return what the first rule that applies proves of scores.
+
+    If padding does not fix the positions, scores are computed only where nothing else shows that keys that tie hold
+    equal values, since the gaps are numbers and not functions of the length.
+    """
+    rules = CLOSED_RULES + ((positions,) if scores.analysis.is_padded else ()) + GRID_RULES
+    found = next((found for rule in rules if (found := rule(scores)) is not None), None)
+    if not scores.analysis.is_padded and not (found and found.single_key):
+        found = positions(scores) or found
     return HeadFact("none", reason=scores.missing) if found is None else found
 
 
@@ -340,9 +347,13 @@ def positions(scores: Scores) -> HeadFact | None:
     table = tables.scores(node, [(query, key) for (query, _), key in zip(scores.terms, keys, strict=True)])
     if table is None:
         return None
-    slopes = tables.by_position(Affine.sum(query * key.terms.get(bit, ZERO) for query, key in scores.terms for bit in bits))
+    slopes = tables.by_position(
+        Affine.sum(query * key.terms.get(bit, ZERO) for query, key in scores.terms for bit in bits)
+    )
     gaps, several = list[Fraction](), False
-    for slope, (visible, row) in zip(slopes.fractions() if slopes else (), visible_scores(node.mask, table[0]), strict=True):
+    for slope, (visible, row) in zip(
+        slopes.fractions() if slopes else (), visible_scores(node.mask, table[0]), strict=True
+    ):
         seen = row[visible > 0] if scores.is_later else row
         best = seen.max() if len(seen) else ZERO
         tied, below = int((seen == best).sum()) > 1, seen[seen < best]
@@ -382,7 +393,7 @@ def _parts(scores: Scores) -> Iterator[tuple[Affine, Affine, list[Term]]]:
         for factor in [*factors, *([Affine({}, query.constant)] if query.constant else [])]:
             others = [*scores.terms[:place], *scores.terms[place + 1 :], (query + factor * -ONE, key)]
             yield factor, key, others
-            local, rest = scores.analysis.split_local(key)
+            local, rest = scores.analysis.by_token.split(key)
             if local.terms and rest.terms:
                 yield factor, local, [*others, (factor, rest)]
 
@@ -407,8 +418,8 @@ def _is_apart(scores: Scores) -> bool:
     fixed, parts = Affine({}), list[Fact]()
     monomials: dict[Monomial, Affine] = {}
     for query, key in scores.terms:
-        own, later, (start, unknown) = analysis.of(query), analysis.first.later(key), analysis.first.split(key)
-        local, rest = analysis.split_local(later)
+        own, later, (start, unknown) = analysis.of(query), analysis.first.later(key), analysis.first.split_value(key)
+        local, rest = analysis.by_token.split(later)
         fixed += query * (start - later.constant)
         found = {atom: m for atom in rest.terms if (m := monomial_of(atom)) is not None and m.i > 0}
         for atom, feature in found.items():
@@ -417,7 +428,7 @@ def _is_apart(scores: Scores) -> bool:
         decided = Fact.of(-value for value in analysis.by_token.values(local, start=False) or {ZERO})
         parts += [own.product(fact) for fact in (analysis.of(unknown), analysis.of(others), decided)]
     parts += [_bound_product(scores, query, feature) for feature, query in monomials.items()]
-    local, rest = analysis.split_local(fixed)
+    local, rest = analysis.by_token.split(fixed)
     parts += [analysis.of(local), *(analysis.of(Affine({atom: factor})) for atom, factor in rest.terms.items())]
     return is_never_zero(parts, fixed.constant)
 
@@ -504,5 +515,7 @@ def _occurs_once(scores: Scores, rows: Iterable[Sequence[Row]]) -> bool:
     return scores.analysis.domain.has_at_most_one({row.token for row in found}, start)
 
 
-RULES = (lookup, ramp, positions, part, start_apart, grid)
-"""All rules; tried in this order, so that gaps are functions of the length where they can be."""
+CLOSED_RULES = (lookup, ramp)
+"""Rules whose statements are about every length; tried in this order, …"""
+GRID_RULES = (part, start_apart, grid)
+"""… then rules that rest on the grid of the scores."""
