@@ -341,3 +341,30 @@ def test_position_0_is_no_key_where_it_is_apart() -> None:
     key = position(Residue(50, 0)) * 10 + position(Bit(0)) - own - first
     head = attend("head", query=constant(1), key=key, value=own)
     assert_no_false_fact(Program("facts", ("<s>", "a", "b"), ("y",), head), 6, domain)
+
+
+# Facts that were not found.
+
+
+@pytest.mark.parametrize("mask", [Mask.CAUSAL, Mask.PAST])
+@pytest.mark.parametrize("weight", [ONE, 3 * ONE, -ONE / 2])
+def test_a_multiple_of_a_share_is_divided_by(weight: Fraction, mask: Mask) -> None:
+    """The start token and every b tie; the lookup of position 1 has the scores (2j - j²)/c."""
+    domain = Domain(frozenset({"<s>"}), frozenset("ab"))
+    start = token("start", {"<s>": (weight,), "a": (0,), "b": (0,)})
+    key = token("key", {"<s>": (1,), "a": (0,), "b": (1,)})
+    share = attend("share", query=constant(1), key=key, value=start, mask=mask)
+    share = (share + start if mask is Mask.PAST else share).with_range(_ANY) * (1 / weight)
+    index = stack(position(I), position(I * I))
+    head = attend("lookup", query=stack(share * 2, -share), key=index, value=position(I))
+    analysis = assert_no_false_fact(Program("facts", ("<s>", "a", "b"), ("y",), head), 6, domain)
+    assert {node.name: fact.rule for node, fact in analysis.heads.items()}["lookup"] == "lookup"
+
+
+def test_a_step_with_counts_prints_names_only() -> None:
+    """Each head reads the one before in query and key, so that as a whole they would take 4^40 lines."""
+    mean = numbers("x", 0, 2, 3)
+    for k in range(40):
+        mean = attend(f"h{k}", query=mean, key=mean, value=mean)
+    ((node, _),) = mean.forms[0].terms
+    assert repr(Step(ONE, counts=frozenset([node]))) == "Step(1, next=0, length=0, rest=0, counts=['h39'])"

@@ -22,19 +22,18 @@ from typing import Any
 
 from softmachine.ir.domain import Domain
 from softmachine.ir.facts import INFINITY, MAX_VALUES, ONE, ZERO, Fact, Step, sum_facts
-from softmachine.ir.first_position import FirstPosition
 from softmachine.ir.function_tables import (
     Column,
+    FirstPosition,
     FunctionTables,
+    PositionFunction,
     Table,
     placed_rows,
     stack_columns,
     token_rows,
 )
-from softmachine.ir.guards import RowBounds, find_guards
 from softmachine.ir.head_rules import HeadFact, adopt_hint, judge
-from softmachine.ir.piecewise import MAX_BOXES, PiecewiseForm
-from softmachine.ir.position_functions import PositionFunction
+from softmachine.ir.piecewise import MAX_BOXES, Bounds, PiecewiseForm, find_guards
 from softmachine.ir.primitives import (
     Attention,
     Loop,
@@ -84,9 +83,9 @@ class Analysis:
         self.by_token = FunctionTables(token_rows(self.domain), self.is_padded, self.functions)
         self.by_place = FunctionTables(placed_rows(self.domain, self.positions), self.is_padded)
         self.first = FirstPosition(self)
-        self.bounds_by_token: dict[Node, list[RowBounds | None]] = {}
+        self.bounds_by_token: dict[Node, list[Bounds | None]] = {}
         """Bounds in each row of the tables by token, …"""
-        self.bounds_by_place: dict[Node, list[RowBounds | None]] = {}
+        self.bounds_by_place: dict[Node, list[Bounds | None]] = {}
         """… and by place."""
         self.placed_values: dict[Atom, list[tuple[Fraction, ...]]] = {}
         """The values at each position of means over keys whose number depends on the position."""
@@ -148,7 +147,7 @@ class Analysis:
                         self.functions[node, k] = unit
                         self.facts[node, k] = unit.fact(self.positions) or self.facts[node, k]
         if not self.is_padded:
-            self.first.visit(node)
+            self.first.has(node)
 
     def of_unit(self, node: Unit, form: Affine) -> Fact:
         """What is known of a hidden unit."""
@@ -227,17 +226,12 @@ class Analysis:
             return replace(base, low=exact.low, high=exact.high)
         return base
 
-    def split_local(self, form: Affine) -> tuple[Affine, Affine]:
-        """What the token, and whether the position is 0, decide of a form, without the constant; and the rest."""
-        local = Affine({atom: f for atom, f in form.terms.items() if self.by_token.has(atom[0])})
-        return local, form + local * -ONE
-
     def function(self, form: Affine) -> PositionFunction | None:
         """The form as a function of the position, if it is one; tokens count where only the first one matters."""
         known = all(atom in self.functions or self.by_token.has(atom[0]) for atom in form.terms)
         if self.is_padded or not form.terms or not known:
             return None
-        local, rest = self.split_local(form)
+        local, rest = self.by_token.split(form)
         parts = [(factor, self.functions[atom]) for atom, factor in rest.terms.items()]
         values = [self.by_token.values(local, start=start) for start in (True, False)]
         if max(map(len, values)) > 1:
@@ -377,9 +371,9 @@ class Analysis:
     def of_tied(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
         """What is known of a mean over the keys that tie.
 
-        **Lemma (count).** If the value is 1 at position 0 and 0 elsewhere, and position 0 is always among the best
-        keys, the mean over the c keys that tie is 1/c. Under the mask j < i this holds from position 1 on, and the sum
-        of the mean and the value at the query is 1/c with c = 1 at position 0.
+        **Lemma (count).** If the value is w at position 0 and 0 elsewhere, and position 0 is always among the best
+        keys, the mean over the c keys that tie is w/c. Under the mask j < i this holds from position 1 on, and the sum
+        of the mean and the value at the query is w/c with c = 1 at position 0.
         """
         pairs = Counter((query.key, key.key) for query, key in zip(node.query, node.key, strict=True))
         head = self.tied.setdefault((node.mask, node.bias, frozenset(pairs.items())), node)
@@ -387,14 +381,18 @@ class Analysis:
         whole = step is not None and step.is_same_at_all_positions and node.weighting.is_hard
         share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
         self.place_mean((node, k), form)
-        if function is None or share is None or not function.is_start or not self.first.is_best(node):
+        first = ZERO if function is None or function.later != 0 else function.at(0)
+        if not first or share is None or not self.first.is_best(node):
             return Fact(value.low, value.high, share, share)
-        fact = Fact(Fraction(1, self.positions), ONE, share, share, exact=share)
-        if node.mask is Mask.PAST:
-            reciprocal = Node(f"1/{node.label(k)}", (REALS,))
-            self.facts[reciprocal, 0] = fact
-            self.reciprocals[node, k] = Affine({(reciprocal, 0): ONE}) + form * -ONE
-        return fact
+        least = Fraction(1, self.positions)
+        if first < 0 or node.mask is Mask.PAST:
+            reciprocal, count = Node(f"1/{node.label(k)}", (REALS,)), Step(ONE, counts=share.counts)
+            self.facts[reciprocal, 0] = Fact(least, ONE, count, count, exact=count)
+            self.reciprocals[node, k] = Affine({(reciprocal, 0): first})
+            if node.mask is Mask.PAST:
+                self.reciprocals[node, k] += form * -ONE
+            return Fact(min(first, first * least), max(first, first * least), share, share)
+        return Fact(first * least, first, share, share, exact=share)
 
     def place_mean(self, atom: Atom, form: Affine) -> None:
         """List the values of a mean over tied keys at each position, if they are few.
@@ -460,7 +458,7 @@ class Analysis:
             if inner not in self._visited:
                 self.visit(inner)
         initial = [self.of(form) for form in node.initial]
-        state = {name: copy(getattr(self, name)) for name in _STATE}
+        state = {name: copy(value) for name, value in vars(self).items() if isinstance(value, dict | set)}
         tables, times = self.by_place.iterations(node), self.count_iterations(node)
         if tables is not None:
             begins = zip(*(tables[:-1] or tables), strict=True)
@@ -483,6 +481,7 @@ class Analysis:
     def iterate(self, node: Loop, state: Mapping[str, Any], carried: Sequence[Fact]) -> list[Fact]:
         """Find the facts of the body of a loop, from those of what it carries; return those of the next values."""
         vars(self).update({name: copy(value) for name, value in state.items()})
+        self.first = FirstPosition(self)
         self._visited.add(node.carried)
         self.order[node.carried] = len(self.order)
         self.facts |= {(node.carried, k): fact for k, fact in enumerate(carried)}
@@ -495,29 +494,6 @@ class Analysis:
         if isinstance(node.iterations, Feature) and self.program.position_count is None:
             return floor(node.iterations.high.at(self.positions))
         return node.count_iterations(self.length)
-
-
-_STATE = (
-    "_visited",
-    "order",
-    "_forms",
-    "_pieces",
-    "_parts",
-    "_named",
-    "facts",
-    "heads",
-    "placed_values",
-    "functions",
-    "tied",
-    "reciprocals",
-    "bounds_by_token",
-    "bounds_by_place",
-)
-"""The attributes of an analysis that hold facts of nodes."""
-
-
-def _chooses(head: Attention) -> bool:
-    return head.bias is not None or any(form.terms for form in head.key)
 
 
 def _forget_counts(fact: Fact, heads: Set[Node]) -> Fact:

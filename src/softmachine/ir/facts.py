@@ -54,6 +54,11 @@ class Step:
     rest: int = 0
     counts: frozenset[Node] = frozenset()
 
+    def __repr__(self) -> str:
+        """Of heads the names only: queries and keys share forms, which grow exponentially as text."""
+        counts = sorted(head.name for head in self.counts)
+        return f"Step({self.factor}, next={self.next}, length={self.length}, rest={self.rest}, counts={counts})"
+
     @property
     def is_constant(self) -> bool:
         """Whether it is the same at all positions and lengths."""
@@ -159,12 +164,6 @@ class Fact:
     def is_bit(self) -> bool:
         """Whether it is 0 or 1."""
         return self.values is not None and set(self.values) <= {ZERO, ONE}
-
-    @property
-    def is_reciprocal(self) -> bool:
-        """Whether every value is 1/k for an integer k ≥ 1."""
-        step = self.exact
-        return step is not None and step.factor == 1 and min(step.next, step.length, step.rest) >= 0
 
     @property
     def size(self) -> Fraction:

@@ -1,26 +1,34 @@
-"""Function tables: numbers that the token and the position decide, tabulated over the pairs that a domain allows."""
+"""Function tables: numbers that the token and the position decide.
+
+Of those that the position alone decides, many have a closed form (:class:`PositionFunction`), which holds for every
+length. Others are tabulated over the pairs of a position and a token that a domain allows (:class:`FunctionTables`).
+Position 0 is special (:class:`FirstPosition`): many constructions begin with a start token whose key says what is
+retrieved if nothing matches, or that is counted among the keys that do.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from itertools import accumulate
+from math import ceil, floor, lcm
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.ir.domain import Domain
-from softmachine.ir.facts import ZERO
-from softmachine.ir.position_functions import PositionFunction
+from softmachine.ir.facts import ONE, ZERO, Fact, Step, common_step
 from softmachine.ir.primitives import Attention, Loop, Named, Norm, Position, Token, Unit, inputs_outside_loops
 from softmachine.ir.signal import Affine, Atom, Node, topological_order
 from softmachine.transformer.attention import KEY_COMPARISONS, Mask
-from softmachine.transformer.features import Feature
+from softmachine.transformer.features import I_PLUS_ONE, I_SQUARED, RECIPROCAL, Feature, I, Monomial
+
+if TYPE_CHECKING:
+    from softmachine.ir.analysis import Analysis
 
 MAX_ROWS = 6000
 """Maximal number of pairs of a position and a token; with more, only functions of the token are tabulated."""
@@ -32,6 +40,9 @@ MAX_ITERATIONS = 100
 """Maximal number of iterations of a loop that are tabulated one by one."""
 MAX_INTEGER = 2**61
 """Bound of the integers that are computed in machine words."""
+MAX_PERIOD = 8
+"""Maximal period, and maximal number of positions with values of their own."""
+Entry = tuple[Fraction, Fraction, Fraction]
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,12 @@ class Column:
     def fractions(self) -> list[Fraction]:
         """The numbers."""
         return [Fraction(number, self.denominator) for number in self.numerators.tolist()]
+
+    def clip(self, fact: Fact) -> Column:
+        """The numbers, between the bounds of a fact."""
+        over = lcm(self.denominator, fact.low.denominator, fact.high.denominator)
+        numerators = self.numerators * (over // self.denominator)
+        return Column(np.clip(numerators, int(fact.low * over), int(fact.high * over)), over)
 
     def distinct(self) -> list[Fraction]:
         """The different numbers."""
@@ -158,11 +175,15 @@ class FunctionTables:
         self._local: dict[Node, bool] = {}
         self._best_keys: dict[Attention, list[NDArray[np.intp]] | None] = {}
         self._iterations: dict[Loop, list[list[Column]] | None] = {}
-        self._tables: dict[Token, defaultdict[int, list[tuple[int, Fraction]]]] = {}
 
     def has_form(self, form: Affine) -> bool:
         """Whether a form is a function of the row."""
         return bool(self.rows) and all(self.has(node) for node, _ in form.terms)
+
+    def split(self, form: Affine) -> tuple[Affine, Affine]:
+        """The part of a form that is a function of the row, without the constant; and the rest."""
+        local = Affine({atom: factor for atom, factor in form.terms.items() if self.has(atom[0])})
+        return local, form + local * -ONE
 
     def has(self, node: Node) -> bool:
         """Whether the numbers of a node are functions of the row."""
@@ -303,17 +324,11 @@ class FunctionTables:
     def token_column(self, node: Token, form: Affine) -> Column:
         """The sum of the terms of a form that have atoms of a token table, in each row."""
         index, places = self._tokens
-        if node not in self._tables:
-            self._tables[node] = defaultdict(list)
-            for token in index.keys() & node.table.keys():
-                for k, value in node.table[token].items():
-                    self._tables[node][k].append((index[token], value))
+        factors = {k: factor for (own, k), factor in form.terms.items() if own is node}
         values: dict[int, Fraction] = {}
-        for (own, k), factor in form.terms.items():
-            if own is node:
-                for token_index, value in self._tables[node][k]:
-                    product = factor if value == 1 else factor * value
-                    values[token_index] = values[token_index] + product if token_index in values else product
+        for token, place in index.items():
+            for k in factors.keys() & node.table.get(token, {}).keys():
+                values[place] = values.get(place, ZERO) + factors[k] * node.table[token][k]
         column = Column.of([*values.values(), ZERO])
         numerators = np.zeros(len(index), dtype=column.numerators.dtype)
         numerators[list(values)] = column.numerators[:-1]
@@ -364,3 +379,201 @@ class FunctionTables:
         """The combinations of values that some forms have in one row."""
         rows, over = stack_columns([self.column(form) for form in forms])
         return {tuple(Fraction(x, over) for x in row) for row in rows.tolist()}
+
+
+@dataclass(frozen=True)
+class PositionFunction:
+    """A function of the position i, in closed form.
+
+    It is given by its values at the first positions and, from there on, by a + b/(i+1) + c(i+1), where i modulo a
+    period decides a, b and c. Sums and units of such functions are such functions again, and so are means of functions
+    with b = c = 0: the mean of (-1)^j over j ≤ i is 1/(i+1) if i is even, else 0.
+
+    Args:
+        start: The values at the first positions.
+        cycle: From there on, the value is a + b/(i+1) + c(i+1), for the entry (a, b, c) at i modulo their number.
+    """
+
+    start: tuple[Fraction, ...]
+    cycle: tuple[Entry, ...]
+
+    @staticmethod
+    def of_feature(feature: Feature) -> PositionFunction | None:
+        """A periodic feature, or a multiple of i, i+1 or 1/(i+1)."""
+        factor = feature.factor if isinstance(feature, Monomial) else ONE
+        entries = {I: (-factor, ZERO, factor), I_PLUS_ONE: (ZERO, ZERO, factor), RECIPROCAL: (ZERO, factor, ZERO)}
+        if isinstance(feature, Monomial) and feature * (1 / factor) in entries:
+            return PositionFunction((), (entries[feature * (1 / factor)],))
+        period = None if feature.needs_length else feature.value_period
+        if period is None or period > MAX_PERIOD:
+            return None
+        return PositionFunction((), tuple((feature.at(i), ZERO, ZERO) for i in range(period)))
+
+    @staticmethod
+    def sum(parts: Sequence[tuple[Fraction, PositionFunction]], constant: Fraction) -> PositionFunction | None:
+        """A weighted sum and a constant."""
+        period = lcm(*(len(part.cycle) for _, part in parts))
+        length = max((len(part.start) for _, part in parts), default=0)
+        if period > MAX_PERIOD:
+            return None
+        start = (constant + sum((w * part.at(i) for w, part in parts), ZERO) for i in range(length))
+        cycle = []
+        for r in range(period):
+            terms = zip(*([w * x for x in part.cycle[r % len(part.cycle)]] for w, part in parts), strict=True)
+            a, b, c = (sum(own, ZERO) for own in terms)
+            cycle.append((constant + a, b, c))
+        return PositionFunction(tuple(start), tuple(cycle))
+
+    def at(self, i: int) -> Fraction:
+        """The value at a position."""
+        a, b, c = self.cycle[i % len(self.cycle)]
+        return self.start[i] if i < len(self.start) else a + b / (i + 1) + c * (i + 1)
+
+    def apply(self, activation: str) -> PositionFunction | None:
+        """A hidden unit of it: max(0, x) if the activation is "relu", else whether x ≥ 0.
+
+        The sign is that of c where (i+1)|c| > |a| + |b|, and without c that of a where (i+1)|a| > |b|.
+        """
+        ends = ((abs(a) + abs(b)) / abs(c) if c else abs(b / a) if a else ZERO for a, b, c in self.cycle)
+        length = max(len(self.start), floor(max(ends)))
+        if length > MAX_PERIOD:
+            return None
+        is_relu, one, none = activation == "relu", (ONE, ZERO, ZERO), (ZERO, ZERO, ZERO)
+        cycle = []
+        for a, b, c in self.cycle:
+            sign = c or a or b
+            positive = (a, b, c) if is_relu else one
+            cycle.append(positive if sign > 0 or (not sign and not is_relu) else none)
+        values = map(self.at, range(length))
+        return PositionFunction(tuple(max(x, ZERO) if is_relu else Fraction(x >= 0) for x in values), tuple(cycle))
+
+    def mean(self) -> PositionFunction | None:
+        """The mean over all positions up to i; None if it is no such function.
+
+        The sum over j ≤ i of a periodic function is A(i+1) + B, where A is its mean and i modulo the period decides B.
+        """
+        if not self.is_periodic:
+            return None
+        first, period = len(self.start), len(self.cycle)
+        average = sum((a for a, _, _ in self.cycle), ZERO) / period
+        sums = list(accumulate(map(self.at, range(first + period))))
+        rests = {i % period: sums[i] - average * (i + 1) for i in range(first, first + period)}
+        start = tuple(sums[i] / (i + 1) for i in range(first))
+        return PositionFunction(start, tuple((average, rests[r], ZERO) for r in range(period)))
+
+    @property
+    def is_periodic(self) -> bool:
+        """Whether it is periodic after the first positions."""
+        return not any(b or c for _, b, c in self.cycle)
+
+    @property
+    def later(self) -> Fraction | None:
+        """The value at positions 1, 2, …, if it is one."""
+        values = {*self.start[1:], *(a for a, _, _ in self.cycle)}
+        return values.pop() if len(values) == 1 and self.is_periodic else None
+
+    @property
+    def reciprocal(self) -> tuple[Fraction, Fraction] | None:
+        """(a, b), if the value is a + b/(i+1) at all positions."""
+        a, b, _ = self.cycle[0]
+        same = all(entry == (a, b, ZERO) for entry in self.cycle)
+        return (a, b) if same and all(x == a + b / (i + 1) for i, x in enumerate(self.start)) else None
+
+    def fact(self, positions: int) -> Fact | None:
+        """What is known of the value at the first positions; None if it has a c."""
+        if any(c for _, _, c in self.cycle):
+            return None
+        first, period = min(len(self.start), positions), len(self.cycle)
+        values = set(self.start[:positions])
+        ends = {positions - 1 - k for k in range(period)} | {first + k for k in range(period)}
+        values |= {self.at(i) for i in ends if first <= i < positions}
+        if self.is_periodic:
+            return Fact.of(values)
+        scaled = (x * (i + 1) for i, x in enumerate(self.start[:positions]))
+        step = Step(common_step([*scaled, *(x for entry in self.cycle for x in entry)]), next=1)
+        exact = step if self.reciprocal == (ZERO, step.factor) else None
+        return Fact(min(values), max(values), step, step, exact=exact)
+
+
+class FirstPosition(FunctionTables):
+    """Position 0: a row for each token there. Under a causal mask, it sees only itself.
+
+    Args:
+        analysis: The facts.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        super().__init__([Row(0, token) for token in sorted(analysis.domain.first)], False, analysis.functions)
+        self.analysis = analysis
+
+    def _is_local(self, node: Node) -> bool:
+        match node:
+            case Attention():
+                alone = node.mask is Mask.CAUSAL or (node.mask is not Mask.PAST and self.is_best_of_first(node))
+                return node.mask is Mask.PAST or (alone and all(map(self.has_form, node.value)))
+            case Position(feature=Monomial() as feature) if feature.i > 0:
+                return True
+            case Loop():
+                return False
+        return super()._is_local(node)
+
+    def _atom(self, node: Node, k: int) -> Column:
+        match node:
+            case Attention():
+                return self.column(Affine({}) if node.mask is Mask.PAST else node.value[k])
+            case Position(feature=Monomial() as feature) if feature.i > 0:
+                return self.column(Affine({}))
+        return super()._atom(node, k)
+
+    def value(self, form: Affine) -> Fraction | None:
+        """The value of a form at position 0, if it is the same for all inputs."""
+        column = self.by_position(form)
+        return None if column is None else column.fractions()[0]
+
+    def split_value(self, form: Affine) -> tuple[Fraction, Affine]:
+        """The value at position 0 of the part of a form that is known there, and the rest."""
+        local, rest = self.split(form)
+        if (value := self.value(local)) is not None:
+            return value + form.constant, rest + Affine({}, -form.constant)
+        known = Affine({a: f for a, f in local.terms.items() if self.is_positional(Affine({a: ONE}))}, form.constant)
+        return self.value(known) or ZERO, form + known * -ONE
+
+    def later(self, form: Affine) -> Affine:
+        """The form at positions 1, 2, …: what the token decides is a constant, if it is the same for all tokens."""
+        local, rest = self.analysis.by_token.split(form)
+        values = self.analysis.by_token.values(local, start=False)
+        return rest + Affine({}, values.pop()) if len(values) == 1 else form
+
+    def high_later(self, form: Affine) -> Fraction:
+        """An upper bound of a form at positions 1, 2, …: of what tokens decide, of i and i², and of the rest."""
+        local, rest = self.analysis.by_token.split(form)
+        index = {a: f for a, f in rest.terms.items() if isinstance(a[0], Position) and a[0].feature in (I, I_SQUARED)}
+        most = max(self.analysis.by_token.values(local, start=False), default=ZERO) + self._high_of_index(index)
+        return min(self.analysis.of(self.later(form)).high, self.analysis.of(rest + Affine(index) * -ONE).high + most)
+
+    def _high_of_index(self, terms: Mapping[Atom, Fraction]) -> Fraction:
+        """The largest value of a i + b i² at positions i = 1, 2, …: at an end, or next to -a/2b."""
+        factors = {node.feature: factor for (node, _), factor in terms.items() if isinstance(node, Position)}
+        a, b = (Fraction(factors.get(feature, 0)) for feature in (I, I_SQUARED))
+        last = max(self.analysis.positions - 1, 1)
+        places: set[int] = {1, last, *((floor(-a / b / 2), ceil(-a / b / 2)) if b else ())}
+        return max((a * i + b * i * i for i in places if 1 <= i <= last), default=ZERO)
+
+    def is_best(self, node: Attention) -> bool:
+        """Whether position 0 is among the best keys of all queries that see it."""
+        tables = self.analysis.by_token
+        local = all(map(tables.has_form, node.query))
+        return local and all(self._margin(node, row) >= 0 for row in tables.distinct(node.query))
+
+    def is_best_of_first(self, node: Attention) -> bool:
+        """Whether position 0 is the only best key of the query at position 0."""
+        queries = [value for query in node.query if (value := self.value(query)) is not None]
+        return len(queries) == len(node.query) and self._margin(node, queries) > 0
+
+    def _margin(self, node: Attention, query: Sequence[Fraction]) -> Fraction:
+        """By how much the score of position 0 exceeds those of other keys, at least; negative if it is not visible."""
+        if node.mask not in (Mask.CAUSAL, Mask.ALL, Mask.PAST) or self.analysis.is_padded or node.bias is not None:
+            return -ONE
+        score = Affine.sum(key * own for own, key in zip(query, node.key, strict=True))
+        value, rest = self.split_value(score)
+        return value + self.analysis.of(rest).low - self.high_later(score)

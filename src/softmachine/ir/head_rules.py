@@ -6,13 +6,13 @@ rule is a lemma; :func:`judge` tries them in order. All statements are about eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from softmachine.ir.facts import INFINITY, ONE, ZERO, Fact, Step, join_steps, sum_facts
 from softmachine.ir.function_tables import Row, visible_scores
@@ -48,7 +48,7 @@ class HeadFact:
     single_key: bool = False
     decay: ScoreDecay = ScoreDecay.FLAT
     unique: bool = False
-    index: Affine | None = None
+    index: Affine | None = field(default=None, repr=False)
     assumptions: tuple[str, ...] = ()
     derived: Fraction | Feature | None = None
     reason: str = ""
@@ -73,19 +73,14 @@ def _needs_length(form: Affine) -> bool:
 def decide(scores: Scores) -> HeadFact:
     """Return what the first rule that applies proves of scores.
 
-    Tables of positions come first where padding fixes the positions; else only where closed forms do not show that keys
-    that tie hold equal values, since their gaps are numbers and not functions of the length.
+    If padding does not fix the positions, scores are computed only where nothing else shows that keys that tie hold
+    equal values, since the gaps are numbers and not functions of the length.
     """
-    rules = (*CLOSED_RULES, *TABLE_RULES, *GRID_RULES) if scores.analysis.is_padded else (*CLOSED_RULES, *GRID_RULES)
-    found = find_rule(scores, rules)
+    rules = CLOSED_RULES + ((positions,) if scores.analysis.is_padded else ()) + GRID_RULES
+    found = next((found for rule in rules if (found := rule(scores)) is not None), None)
     if not scores.analysis.is_padded and not (found and found.single_key):
-        found = find_rule(scores, TABLE_RULES) or found
+        found = positions(scores) or found
     return HeadFact("none", reason=scores.missing) if found is None else found
-
-
-def find_rule(scores: Scores, rules: Iterable[Callable[[Scores], HeadFact | None]]) -> HeadFact | None:
-    """Return what the first of some rules that applies proves of scores."""
-    return next((found for rule in rules if (found := rule(scores)) is not None), None)
 
 
 DECAYS = (ScoreDecay.FLAT, ScoreDecay.LINEAR, ScoreDecay.QUADRATIC)
@@ -331,67 +326,45 @@ def ramp(scores: Scores) -> HeadFact | None:
 
 
 def positions(scores: Scores) -> HeadFact | None:
-    """Scores that are known exactly.
+    """Scores that are known exactly, or but for a bit of the key.
 
     **Lemma (positions).** If the position alone decides all queries and keys, the scores are numbers. The visible keys
     must not depend on the length: under a causal mask, or with a fixed number of positions.
-    """
-    tables, node = scores.analysis.by_place, scores.node
-    table, winners = tables.scores(node, scores.terms), tables.best_keys(node)
-    if table is None or winners is None:
-        return None
-    least: Any = None
-    for _, row in visible_scores(node.mask, table[0]):
-        below = row[row < row.max()] if len(row) else row
-        least = min(filter(None, (least, row.max() - below.max() if len(below) else None)), default=None)
-    unique = all(len(keys) <= 1 for keys in winners)
-    gap = ONE if least is None else Fraction(int(least), table[1])
-    return HeadFact("positions", gap, unique or _ties_hold_equal_values(scores), ScoreDecay.FLAT, unique)
-
-
-def positions_and_bit(scores: Scores) -> HeadFact | None:
-    """Scores that are known exactly, but for a bit of the key.
 
     **Lemma (positions and a bit).** Let the score be A(i, j) + B(i)·b(j) with a bit b of which the value is an affine
     function. At a query, let T keys have the largest A, and let A₂ be the next. If |B| < A - A₂, a key of largest A
     wins; if T > 1 and B ≠ 0, tied keys have equal bits. The gap is the smaller of |B| (if T > 1) and A - A₂ - |B|.
     """
-    analysis, node = scores.analysis, scores.node
-    tables = analysis.by_place
-    if not tables.rows:
+    analysis, node, tables = scores.analysis, scores.node, scores.analysis.by_place
+    bits = {atom for term in scores.terms for form in term for atom in form.terms if not tables.has(atom[0])}
+    if len(bits) > 1 or any(bits & set(query.terms) for query, _ in scores.terms):
         return None
-    loose = {atom for term in scores.terms for form in term for atom in form.terms if not tables.has(atom[0])}
-    if len(loose) != 1:
+    if not all(analysis.facts[bit].is_bit for bit in bits):
         return None
-    (bit,) = loose
-    if not analysis.facts[bit].is_bit or any(bit in query.terms for query, _ in scores.terms):
+    if bits and any(set(analysis.absorb(value, None).terms) - bits for value in node.value):
         return None
-    if any(set(analysis.absorb(value, None).terms) - {bit} for value in node.value):
-        return None
-    keys = [Affine({a: f for a, f in key.terms.items() if a != bit}, key.constant) for _, key in scores.terms]
+    keys = [Affine({a: f for a, f in key.terms.items() if a not in bits}, key.constant) for _, key in scores.terms]
     table = tables.scores(node, [(query, key) for (query, _), key in zip(scores.terms, keys, strict=True)])
     if table is None:
         return None
-    values, over = table
-    queries = [column.fractions() for query, _ in scores.terms if (column := tables.by_position(query)) is not None]
-    least: Fraction | None = None
-    for i, (visible, row) in enumerate(visible_scores(node.mask, values)):
+    slopes = tables.by_position(
+        Affine.sum(query * key.terms.get(bit, ZERO) for query, key in scores.terms for bit in bits)
+    )
+    gaps, several = list[Fraction](), False
+    for slope, (visible, row) in zip(
+        slopes.fractions() if slopes else (), visible_scores(node.mask, table[0]), strict=True
+    ):
         seen = row[visible > 0] if scores.is_later else row
-        if not len(seen):
-            continue
-        slopes = (query[i] * key.terms.get(bit, ZERO) for query, (_, key) in zip(queries, scores.terms, strict=True))
-        slope = abs(sum(slopes, ZERO))
-        best = seen.max()
-        several, below = int((seen == best).sum()) > 1, seen[seen < best]
-        if several and not slope:
-            return None
-        gaps = [slope] if several else []
-        if len(below):
-            gaps.append(Fraction(int(best - below.max()), over) - slope)
-        least = min([*gaps, *([] if least is None else [least])], default=least)
-    if least is not None and least <= 0:
+        best = seen.max() if len(seen) else ZERO
+        tied, below = int((seen == best).sum()) > 1, seen[seen < best]
+        several |= tied
+        gaps += [abs(slope)] if tied and bits else []
+        gaps += [Fraction(int(best - below.max()), table[1]) - abs(slope)] if len(below) else []
+    gap = min(gaps, default=ONE)
+    if gap <= 0:
         return None
-    return HeadFact("positions and a bit", least or ONE, True, ScoreDecay.FLAT)
+    single = bool(bits) or not several or _ties_hold_equal_values(scores)
+    return HeadFact("positions and a bit" if bits else "positions", gap, single, unique=not several)
 
 
 def part(scores: Scores) -> HeadFact | None:
@@ -420,7 +393,7 @@ def _parts(scores: Scores) -> Iterator[tuple[Affine, Affine, list[Term]]]:
         for factor in [*factors, *([Affine({}, query.constant)] if query.constant else [])]:
             others = [*scores.terms[:place], *scores.terms[place + 1 :], (query + factor * -ONE, key)]
             yield factor, key, others
-            local, rest = scores.analysis.split_local(key)
+            local, rest = scores.analysis.by_token.split(key)
             if local.terms and rest.terms:
                 yield factor, local, [*others, (factor, rest)]
 
@@ -445,8 +418,8 @@ def _is_apart(scores: Scores) -> bool:
     fixed, parts = Affine({}), list[Fact]()
     monomials: dict[Monomial, Affine] = {}
     for query, key in scores.terms:
-        own, later, (start, unknown) = analysis.of(query), analysis.first.later(key), analysis.first.split(key)
-        local, rest = analysis.split_local(later)
+        own, later, (start, unknown) = analysis.of(query), analysis.first.later(key), analysis.first.split_value(key)
+        local, rest = analysis.by_token.split(later)
         fixed += query * (start - later.constant)
         found = {atom: m for atom in rest.terms if (m := monomial_of(atom)) is not None and m.i > 0}
         for atom, feature in found.items():
@@ -455,7 +428,7 @@ def _is_apart(scores: Scores) -> bool:
         decided = Fact.of(-value for value in analysis.by_token.values(local, start=False) or {ZERO})
         parts += [own.product(fact) for fact in (analysis.of(unknown), analysis.of(others), decided)]
     parts += [_bound_product(scores, query, feature) for feature, query in monomials.items()]
-    local, rest = analysis.split_local(fixed)
+    local, rest = analysis.by_token.split(fixed)
     parts += [analysis.of(local), *(analysis.of(Affine({atom: factor})) for atom, factor in rest.terms.items())]
     return is_never_zero(parts, fixed.constant)
 
@@ -543,8 +516,6 @@ def _occurs_once(scores: Scores, rows: Iterable[Sequence[Row]]) -> bool:
 
 
 CLOSED_RULES = (lookup, ramp)
-"""Rules whose statements are about every length; tried in this order."""
-TABLE_RULES = (positions_and_bit, positions)
-"""Rules that compare the scores of all positions."""
+"""Rules whose statements are about every length; tried in this order, …"""
 GRID_RULES = (part, start_apart, grid)
-"""Rules that rest on the grid of the scores."""
+"""… then rules that rest on the grid of the scores."""

@@ -5,26 +5,35 @@ infinite part of every pre-activation is a multiple. On each box (a choice of th
 line on which no unit changes its sign) the form is affine. So its range is exact, and an error of the variables comes
 through a box only by the gradient there: where a gadget is flat, as rounding gadgets are (Lemma 9 of "Simulating Hard
 Attention Using Soft Attention"), it disappears.
+
+*Guards* are what is known of finite variables together, or in a row of a table, besides the values of each. Only sums
+of which something is likely to be known are tried: of bits that one head retrieves, of components of one named vector,
+of units that read the same variables, of two opposite lookups.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations
 from math import ceil, floor, lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.ir.facts import ONE, ZERO, Fact, Step, common_step, join_steps
-from softmachine.ir.function_tables import MAX_INTEGER, Column, Table, distinct_rows
-from softmachine.ir.primitives import Token
-from softmachine.ir.signal import Affine, Atom
+from softmachine.ir.facts import INFINITY, ONE, ZERO, Fact, Step, common_step, join_steps
+from softmachine.ir.function_tables import MAX_INTEGER, Column, FunctionTables, Table, distinct_rows, sum_columns
+from softmachine.ir.primitives import Attention, Named, Token, Unit
+from softmachine.ir.signal import Affine, Atom, Node, topological_order
+from softmachine.transformer.attention import Mask
+
+if TYPE_CHECKING:
+    from softmachine.ir.analysis import Analysis
 
 MAX_BOXES = 100_000
 """Maximal number of boxes."""
@@ -114,8 +123,7 @@ class PiecewiseForm:
         found = self.choices(eliminate=False)
         if found is None or self.line is None:
             return found and Corners(*found, np.zeros(len(found[1]), dtype=bool), [ZERO] * len(found[1]))
-        cut = _cut_reciprocals if self.line.is_reciprocal and len(found[1]) <= MAX_UNSORTED else _cut_line
-        return cut(*found, self.line, self.slopes)
+        return _cut_line(*found, self.line, self.slopes)
 
     @property
     def weight_scale(self) -> int:
@@ -264,29 +272,6 @@ class PiecewiseForm:
         return (float(bounds.max(initial=0.0)) + beside) * ROUND_UP
 
 
-def _cut_reciprocals(scale: int, rows: Numbers, line: Fact, slopes: Sequence[Fraction]) -> Corners:
-    """The corners of all boxes along a line of numbers 1/k: its ends, and the points next to a zero of a unit."""
-    points: list[list[Fraction]] = []
-    on_line: list[bool] = []
-    places: list[Fraction] = []
-    first, last = ceil(1 / line.high), floor(1 / line.low)
-    for row in rows.tolist():
-        marks = {first, last}
-        for value, slope in zip(row[1:], slopes[1:], strict=True):
-            zero = -Fraction(value, scale) / slope if slope else ZERO
-            if zero > 0:
-                marks.update(mark for mark in (floor(1 / zero), ceil(1 / zero)) if first < mark < last)
-        corners = sorted(marks)
-        points += [[Fraction(x, scale) + slope / k for x, slope in zip(row, slopes, strict=True)] for k in corners]
-        on_line += [*(after - before > 1 for before, after in pairwise(corners)), False]
-        places += [Fraction(1, k) for k in corners]
-    over = lcm(*(x.denominator for point in points for x in point))
-    scaled = [[int(x * over) for x in point] for point in points]
-    large = max((abs(x) for point in scaled for x in point), default=0) >= 2**61
-    kind: Any = object if large else np.int64
-    return Corners(over, np.array(scaled, dtype=kind).reshape(-1, len(slopes)), np.array(on_line, dtype=bool), places)
-
-
 def _cut_line(scale: int, rows: Numbers, line: Fact, slopes: Sequence[Fraction]) -> Corners | None:
     """The corners of all boxes along the line: its ends, and the points next to where a unit changes its sign.
 
@@ -326,3 +311,105 @@ def _cut_line(scale: int, rows: Numbers, line: Fact, slopes: Sequence[Fraction])
     gap = 1 if line.step is not None and line.step.is_constant and line.step.factor else 0
     on_line[:-1] = (same_row[1:] == same_row[:-1]) & (places[1:] - places[:-1] > gap)
     return Corners(scale, points[new], on_line, [int(place) * grid for place in places.tolist()])
+
+
+Bounds = tuple[Column, Column]
+"""The smallest and the largest value of a variable in each row of a table."""
+
+
+def find_guards(analysis: Analysis, variables: Sequence[Atom], tables: FunctionTables) -> list[Guard]:
+    """Return bounds of sums of some variables, and of variables in the rows of a table."""
+    found = []
+    bits = [atom for atom in variables if analysis.facts[atom].is_bit]
+    for atoms in _group(bits):
+        fact = _fact_of_sum(analysis, atoms)
+        if fact.high < len(atoms) or fact.low > 0:
+            found.append(Guard(frozenset(atoms), fact.low, fact.high))
+    lookups = [atom for atom in bits if isinstance(atom[0], Attention) and analysis.heads[atom[0]].index is not None]
+    pairs = (pair for pair in combinations(lookups, 2) if _are_exclusive(analysis, *pair))
+    found += [Guard(frozenset(pair), ZERO, ONE) for pair in pairs]
+    for atom in variables:
+        fact, bounds = analysis.facts[atom], bounds_in_rows(analysis, tables, atom)
+        for column, end, sign in zip(bounds or (), (fact.low, fact.high), (1, -1), strict=False):
+            if (column.numerators * end.denominator != end.numerator * column.denominator).any():
+                reach = sorted([ZERO, 2 * sign * fact.size])
+                found.append(Guard(frozenset([atom]), *reach, Column(-column.numerators, column.denominator)))
+    return found
+
+
+def _group(bits: Iterable[Atom]) -> list[list[Atom]]:
+    """Groups of bits of whose sum something may be known."""
+    groups: defaultdict[object, list[Atom]] = defaultdict(list)
+    for node, k in bits:
+        match node:
+            case Attention():
+                groups[node].append((node, k))
+            case Named() if "[" in node.name:
+                groups[node.name.rpartition("[")[0]].append((node, k))
+            case Unit():
+                groups[frozenset(a for a in node.forms[k].terms if not isinstance(a[0], Token))].append((node, k))
+    return [atoms for atoms in groups.values() if len(atoms) > 1]
+
+
+def _fact_of_sum(analysis: Analysis, atoms: Sequence[Atom]) -> Fact:
+    """What is known of a sum: for a head, of that of its values; for named numbers, of that of their forms."""
+    node = atoms[0][0]
+    if isinstance(node, Attention):
+        fact = analysis.of(Affine.sum(node.value[k] for _, k in atoms))
+        return fact.join(Fact.of([ZERO])) if node.mask in (Mask.PAST, Mask.FUTURE) else fact
+    if isinstance(node, Named):
+        named = [node for node, _ in atoms if isinstance(node, Named)]
+        form = Affine.sum(node.forms[k] for node, (_, k) in zip(named, atoms, strict=True))
+        return analysis.of(form, min(named, key=analysis.order.__getitem__))
+    return analysis.of(Affine(dict.fromkeys(atoms, ONE)))
+
+
+def _are_exclusive(analysis: Analysis, one: Atom, other: Atom) -> bool:
+    """Whether the lemma of opposite lookups shows that at most one of two bits is 1.
+
+    **Lemma (opposite lookups).** Let two lookups ask for the positions X and -cX, with c > 0. One of these is at most
+    0, so that the lookup retrieves the value of position 0. If that is 0 for both, at most one value is not 0.
+    """
+    (first, k), (second, m) = one, other
+    if not isinstance(first, Attention) or not isinstance(second, Attention):
+        return False
+    index, opposite = analysis.heads[first].index, analysis.heads[second].index
+    if index is None or opposite is None or not index.terms:
+        return False
+    atom = next(iter(index.terms))
+    factor = opposite.terms.get(atom, ZERO) / index.terms[atom]
+    starts = all(
+        node.mask in (Mask.CAUSAL, Mask.ALL, Mask.PAST) and analysis.first.value(value) == ZERO
+        for node, value in ((first, first.value[k]), (second, second.value[m]))
+    )
+    return starts and factor < 0 and index * factor == opposite
+
+
+def bounds_in_rows(analysis: Analysis, tables: FunctionTables, atom: Atom) -> Bounds | None:
+    """Return the bounds of an atom in each row of a table; None if these are the same in all rows."""
+    known = analysis.bounds_by_place if tables.has_positions else analysis.bounds_by_token
+
+    def forms_of(node: Node) -> tuple[Affine, ...]:
+        is_affine = isinstance(node, Named) or (isinstance(node, Unit) and node.activation == "relu")
+        return tuple(node.inputs()) if is_affine and not tables.has(node) else ()
+
+    for node in topological_order([Affine({atom: ONE})], forms_of, known):
+        known[node] = [_bounds_of_form(analysis, tables, known, (node, k), f) for k, f in enumerate(forms_of(node))]
+    return known[atom[0]][atom[1]] if known[atom[0]] else None
+
+
+def _bounds_of_form(
+    analysis: Analysis, tables: FunctionTables, known: Mapping[Node, Sequence[Bounds | None]], own: Atom, form: Affine
+) -> Bounds | None:
+    """The bounds of an atom that has the value of a form, or its positive part."""
+    facts, (local, rest) = analysis.facts, tables.split(form)
+    inner = {(node, k): known[node][k] if known[node] else None for node, k in rest.terms}
+    fixed = [facts[own], *(facts[atom] for atom, bounds in inner.items() if bounds is None)]
+    if not (local.terms or any(inner.values())) or INFINITY in (fact.size for fact in fixed):
+        return None
+    parts = [(ONE, (tables.column(local),) * 2)]
+    parts += [(f, inner[a] or (Column.of([facts[a].low]), Column.of([facts[a].high]))) for a, f in rest.terms.items()]
+    rows, fact = len(tables.rows), facts[own]
+    least = sum_columns([(factor, ends[factor < 0]) for factor, ends in parts], rest.constant, rows)
+    most = sum_columns([(factor, ends[factor > 0]) for factor, ends in parts], rest.constant, rows)
+    return least.clip(fact), most.clip(fact)
