@@ -276,12 +276,12 @@ def generate_program(family: CircuitFamily) -> str:
     """Generate the program that prints the circuits of a family: its rules as loops."""
     lines = [f"{local_name('n')} = tape.unary()"]
     for rule in family.rules:
-        body = [_generate_put(rule.wire), f"tape.put({f' {rule.kind}'!r})"]
-        body += [f"tape.put(' ', {generate_code(rule.threshold)})"] if rule.threshold is not None else []
+        threshold = "" if rule.threshold is None else f" {{{generate_code(rule.threshold)}:b}}"
+        body = [_generate_put(rule.wire, after=f" {rule.kind}{threshold}")]
         for argument in rule.arguments:
-            body += generate_loops(argument.ranges, argument.conditions, ["tape.put(' ')", _generate_put(argument)])
+            body += generate_loops(argument.ranges, argument.conditions, [_generate_put(argument, before=" ")])
         lines += generate_loops(rule.ranges, rule.conditions, [*body, r"tape.put('\n')"])
-    return "\n".join([*lines, "tape.put('output ')", _generate_put(family.output), r"tape.put('\n')", ""])
+    return "\n".join([*lines, _generate_put(family.output, before="output ", after=r"\n"), ""])
 
 
 def describe_circuit(circuit: Circuit) -> Iterator[str]:
@@ -298,9 +298,10 @@ def _format_wire(wire: str) -> str:
     return " ".join([letters, *(f"{int(index):b}" for index in indices)])
 
 
-def _generate_put(wire: IndexedWire) -> str:
-    parts = [repr(wire.name), *(part for index in wire.indices for part in ("' '", generate_code(index)))]
-    return f"tape.put({', '.join(parts)})"
+def _generate_put(wire: IndexedWire, before: str = "", after: str = "") -> str:
+    """Generate the code that prints a wire: its name, and its indices in binary."""
+    indices = "".join(f" {{{generate_code(index)}:b}}" for index in wire.indices)
+    return f"tape.put(f'{before}{wire.name}{indices}{after}')"
 
 
 def generate_loops(

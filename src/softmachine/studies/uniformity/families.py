@@ -68,7 +68,7 @@ def decide_connection(tape: TapeIO, family: CircuitDescription) -> None:
             for k in range(family.fan_in(n, j)):
                 if family.argument(n, j, k) == i:
                     found = 1
-    tape.line(found)
+    tape.put(f"{found:b}\n")
 
 
 def connection_language(circuit: Circuit) -> set[tuple[int, int, int]]:

@@ -423,16 +423,15 @@ class _Call:
             tape = self.registers.allocate()
             getattr(self.registers, f"read_{action}")(tape)
             return [tape]
-        for number, part in enumerate(node.args):
-            if number and action == "line":
-                self.registers.emit_text(" ")
+        (given,) = node.args
+        for part in given.values if isinstance(given, ast.JoinedStr) else [given]:
             match part:
                 case ast.Constant(str(text)):
                     self.registers.emit_text(text)
-                case _:
-                    tape, temporary = self._value(part)
+                case ast.FormattedValue(number, format_spec=ast.JoinedStr([ast.Constant("b")])):
+                    tape, temporary = self._value(number)
                     self.registers.emit_number(tape)
                     self._drop(tape, temporary)
-        if action == "line":
-            self.registers.emit_text("\n")
+                case _:
+                    raise self._unsupported(given)
         return []
