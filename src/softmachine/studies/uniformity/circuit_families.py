@@ -43,31 +43,24 @@ class CircuitDescription(Protocol):
 
     def wires(self, n: int) -> int:
         """Return the number of inputs and gates; the first n wires are the inputs."""
-        ...
 
     def depth(self, n: int) -> int:
         """Return the number of gates on the longest path."""
-        ...
 
     def max_fan_in(self, n: int) -> int:
         """Return the maximum fan-in of a gate."""
-        ...
 
     def kind(self, n: int, g: int) -> int:
         """Return the kind of gate g."""
-        ...
 
     def fan_in(self, n: int, g: int) -> int:
         """Return the number of arguments of gate g."""
-        ...
 
     def threshold(self, n: int, g: int) -> int:
         """Return the threshold of gate g, if it is a threshold gate."""
-        ...
 
     def argument(self, n: int, g: int, k: int) -> int:
         """Return the wire that is argument k of gate g, counted from 0."""
-        ...
 
 
 class AdjacentOnes:
@@ -310,7 +303,7 @@ def generate_loops(
     """Generate loops over the values of indices that satisfy the conditions, around a body."""
     if conditions:
         test = " and ".join(
-            f"{generate_code(each.left)} {_format_relation(each.relation)} {generate_code(each.right)}"
+            f"{generate_code(each.left)} {'==' if each.relation == '=' else each.relation} {generate_code(each.right)}"
             for each in conditions
         )
         body = [f"if {test}:", *_indent(body)]
@@ -332,10 +325,6 @@ def _generate_end(last: Expression) -> str:
 
 def _indent(lines: Iterable[str]) -> list[str]:
     return [INDENT + line for line in lines]
-
-
-def _format_relation(relation: str) -> str:
-    return "==" if relation == "=" else relation
 
 
 def local_name(variable: str) -> str:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from softmachine.languages.circuit import GateKind
 from softmachine.languages.family import CircuitFamily
-from softmachine.languages.family.family import INPUT_NAME, LENGTH_NAME, IndexedWire, Rule
+from softmachine.languages.family.family import INPUT_NAME, LENGTH_NAME, Rule
 from softmachine.studies.uniformity import evaluator_printer, threshold_printer
 from softmachine.studies.uniformity.circuit_binary_printer import address_bits
 from softmachine.studies.uniformity.circuit_families import SUBROUTINES, generate_code, generate_loops, local_name
@@ -37,15 +37,12 @@ class Reduction(Protocol):
 
     def count_gates(self, n: int) -> tuple[int, int]:
         """Return the number of gates and of arguments of C_n."""
-        ...
 
     def max_depth(self, n: int) -> int:
         """Return an upper bound of the depth of C_n."""
-        ...
 
     def locate_token(self, n: int, bits: int, i: int) -> tuple[int, int, int]:
         """Return the token at position i, or for a bit of a number its marker, the number and the offset."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -96,14 +93,11 @@ def _generate_locate(family: CircuitFamily, counts: int) -> str:
         lines += generate_loops(rule.ranges, rule.conditions, _generate_tokens(rule, wires, counts))
     again = ["number = index_0", f"gate = {n}"]
     for rule in family.rules:
-        same = " and ".join([f"wanted == {wires[rule.wire.name]}", *_compare_indices(rule.wire)])
+        indices = [f"{generate_code(index)} == index_{k}" for k, index in enumerate(rule.wire.indices)]
+        same = " and ".join([f"wanted == {wires[rule.wire.name]}", *indices])
         again += generate_loops(rule.ranges, rule.conditions, [f"if {same}:", "    number = gate", "gate += 1"])
     lines += ["if wanted > 0:", *(f"    {line}" for line in again)]
     return "\n".join([*lines, "return token, number, offset"])
-
-
-def _compare_indices(wire: IndexedWire) -> list[str]:
-    return [f"{generate_code(index)} == index_{k}" for k, index in enumerate(wire.indices)]
 
 
 def _generate_tokens(rule: Rule, wires: dict[str, int], counts: int) -> list[str]:

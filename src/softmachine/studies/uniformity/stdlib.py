@@ -134,15 +134,12 @@ class TapeIO(Protocol):
 
     def unary(self) -> int:
         """Read a number in unary from the input tape."""
-        ...
 
     def binary(self) -> int:
         """Read a number in binary from the input tape."""
-        ...
 
     def put(self, text: str) -> None:
         """Print a text; numbers in it are in binary, ``{x:b}``."""
-        ...
 
 
 class PythonTapes:
@@ -183,53 +180,12 @@ class BitFunction(Protocol):
 
     def bits(self, n: int) -> int:
         """Return the number of bits of the argument: at most c log₂ n."""
-        ...
 
     def outputs(self, n: int) -> int:
         """Return the number of bits of the value."""
-        ...
 
     def value(self, x: int) -> int:
         """Return the value of the function."""
-        ...
-
-
-class Square:
-    """The square of a number of ⌊log₂ n⌋ + 1 bits."""
-
-    @staticmethod
-    def bits(n: int) -> int:
-        """The bits of n."""
-        return bit_length(n)
-
-    @staticmethod
-    def outputs(n: int) -> int:
-        """Twice as many."""
-        return 2 * bit_length(n)
-
-    @staticmethod
-    def value(x: int) -> int:
-        """x²."""
-        return x * x
-
-
-class Root:
-    """The integer square root of a number of ⌊log₂ n⌋ + 1 bits."""
-
-    @staticmethod
-    def bits(n: int) -> int:
-        """The bits of n."""
-        return bit_length(n)
-
-    @staticmethod
-    def outputs(n: int) -> int:
-        """Half as many, rounded up."""
-        return (bit_length(n) + 1) // 2
-
-    @staticmethod
-    def value(x: int) -> int:
-        """⌊√x⌋."""
-        return isqrt(x)
 
 
 def print_table(tape: TapeIO, function: BitFunction) -> None:
