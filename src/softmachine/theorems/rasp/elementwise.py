@@ -9,7 +9,7 @@ from math import lcm, prod
 
 from softmachine.ir import Signal, constant, named
 from softmachine.ir.gadgets import all_of, select
-from softmachine.ir.ranges import BIT, integer, real
+from softmachine.ir.ranges import BIT, integer, real, union
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import UNDEFINED, Operator
 from softmachine.languages.rasp.values import apply, identity_key, is_number, truth_value
@@ -222,9 +222,8 @@ class ElementwiseGadgets(Arithmetic):
         factor, numbers = lcm(*(ratio.factor for _, ratio in options)), []
         for bit, ratio in options:
             scaled = self.integers.to_real(ratio) * factor
-            kind = scaled.ranges[0]
-            low, high = kind.low.lower_bound(Polynomial(0)), kind.high.upper_bound(Polynomial(0))
-            whole = integer(low, high)
-            numbers.append((bit, BoundedInteger(low, high, scaled.with_range(whole))))
+            kind = union([integer(0, 0), scaled.ranges[0]])
+            whole = scaled.with_range(integer(kind.low, kind.high))
+            numbers.append((bit, BoundedInteger(kind.low, kind.high, whole)))
         chosen = self.integers.choose_integer(name, numbers)
         return BoundedFraction(chosen.value * Fraction(1, factor), factor, 0, presence=presence)

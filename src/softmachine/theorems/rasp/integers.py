@@ -16,7 +16,7 @@ from softmachine.ir.gadgets import gate, select
 from softmachine.ir.gadgets.boolean import all_of
 from softmachine.ir.gadgets.integers import compare_by_signs, compare_with_zero, round_to_integer
 from softmachine.ir.primitives import ScoreDecay
-from softmachine.ir.ranges import BIT, integer, real
+from softmachine.ir.ranges import BIT, integer, real, union
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 from softmachine.theorems.rasp.layout import FIRST, LinearInPosition, PositionLayout
@@ -312,9 +312,7 @@ class IntegerGadgets:
 
     def choose_integer(self, name: str, options: Sequence[tuple[Signal, BoundedInteger]]) -> BoundedInteger:
         """The number whose bit is 1; 0 where no bit is. At most one bit is 1, and all are 0 at the start token."""
-        low, high = Polynomial(0), Polynomial(0)
-        for _, number in options:
-            low, high = low.lower_bound(number.low), high.upper_bound(number.high)
+        kind = union([integer(0, 0), *(number.value_range for _, number in options)])
         value = self._choose_by_units(name, options)
         if value is None:
             value = constant(0)
@@ -328,7 +326,7 @@ class IntegerGadgets:
             for place, shares in sorted(self._piece_shares(name, grown).items()):
                 piece = self._chosen_piece(f"{name}, {place}", shares)
                 value = value + (1 if place > 0 else -1) * piece.value
-        return BoundedInteger(low, high, named(name, value.with_range(integer(low, high))))
+        return BoundedInteger(kind.low, kind.high, named(name, value.with_range(kind)))
 
     def _chosen_piece(self, name: str, shares: Sequence[tuple[Signal, Signal]]) -> BoundedInteger:
         """The piece p whose bit is 1, or 0 if none is, given 1/(p+1) for each."""
