@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from softmachine.ir import Signal, attend, constant, named, position, stack
 from softmachine.ir.gadgets import mean, select
-from softmachine.ir.ranges import BIT, ValueRange, integer, real
+from softmachine.ir.ranges import BIT, integer, real, union
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 from softmachine.theorems.rasp.integers import IntegerGadgets
@@ -220,7 +220,7 @@ class SelectorHeads:
         total = constant(0)
         for v, part in enumerate(parts):
             total = total + select(f"{name}: row {v}", grid.query[v].with_range(BIT), part, constant(0))
-        return named(f"{name}: row", total.with_range(_bounding_interval(parts)))
+        return named(f"{name}: row", total.with_range(union([real(0, 0), *(part.ranges[0] for part in parts)])))
 
     def _last_position(self, name: str, product: SelectorProduct) -> BoundedInteger:
         """The last position whose index is below all bounds, possibly below 1; clipped by the lookup."""
@@ -294,9 +294,3 @@ def _with_bounds(number: BoundedInteger, low: Polynomial, high: Polynomial) -> B
     if number.linear_form is not None:
         return number
     return BoundedInteger(low, high, number.value.with_range(integer(low, high)), presence=number.presence)
-
-
-def _bounding_interval(parts: Sequence[Signal]) -> ValueRange:
-    low = min([Fraction(0), *(part.ranges[0].low.at(0) for part in parts)])
-    high = max([Fraction(0), *(part.ranges[0].high.at(0) for part in parts)])
-    return real(low, high)
