@@ -212,7 +212,7 @@ def _with_hint(rng: random.Random, head: Attention) -> Attention:
 
 
 def _with_range(rng: random.Random, node: Node) -> Node:
-    place, more = rng.randrange(len(node.ranges)), Polynomial.coerce(rng.choice((-1, 1)))
+    place, more = rng.randrange(len(node.ranges)), Polynomial(rng.choice((-1, 1)))
     ranges = list(node.ranges)
     ranges[place] = ValueRange(ranges[place].low + more, ranges[place].high + more, ranges[place].denominator)
     return replace(node, ranges=tuple(ranges))

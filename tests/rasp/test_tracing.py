@@ -11,16 +11,17 @@ from typing import Any
 
 import pytest
 
-from softmachine.languages.rasp import FractionType, IntegerType, LengthPolynomial, Operator
+from softmachine.languages.rasp import FractionType, IntegerType, Operator
 from softmachine.languages.rasp.ir import UNDEFINED
 from softmachine.languages.rasp.python.function_lowering import trace_function
 from softmachine.languages.rasp.python.symbolic_execution import UntraceableError, execute_symbolically
 from softmachine.languages.rasp.python.symbolic_terms import ArgumentTerm, OperationTerm, Term, evaluate_term
 from softmachine.languages.rasp.values import to_python
 from softmachine.support.errors import ConstructionError, InvalidError
+from softmachine.support.polynomial import Polynomial
 
-INTEGER = IntegerType(LengthPolynomial(0), LengthPolynomial(0, 1))
-RATIO = FractionType(LengthPolynomial(-1), LengthPolynomial(1), LengthPolynomial(0, 1))
+INTEGER = IntegerType(Polynomial(0), Polynomial(0, 1))
+RATIO = FractionType(Polynomial(-1), Polynomial(1), Polynomial(0, 1))
 
 
 def half(number: Any) -> Any:

@@ -170,7 +170,7 @@ def test_circuits_of_families_compute_what_they_are_called() -> None:
 def slightly_wrong(tape: TapeIO, family: object) -> None:
     """The correct number of lines, one of them wrong: it prints the width of the transformer for n + 1 inputs."""
     n = tape.unary()
-    tape.line("width", 3 * circuit_binary_printer.address_bits(AndOrTree.wires(n + 1)) + 11)
+    tape.put(f"width {3 * circuit_binary_printer.address_bits(AndOrTree.wires(n + 1)) + 11:b}\n")
 
 
 def test_what_is_printed_wrong_is_noticed() -> None:

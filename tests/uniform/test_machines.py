@@ -20,20 +20,22 @@ def arithmetic(tape: TapeIO) -> None:
     n = tape.unary()
     a = tape.binary()
     b = tape.binary()
-    tape.line("numbers", a + b, a * b, a // b, a % b, a // 2, stdlib.bit_length(a), stdlib.isqrt(a))
-    tape.line("others", stdlib.gcd(a, b), stdlib.power_of_two(n), stdlib.get_bit(a, n))
-    tape.line(a if a < b else b, 1 if a == b else 0, a - b if a >= b else b - a)
+    tape.put(
+        f"numbers {a + b:b} {a * b:b} {a // b:b} {a % b:b} {a // 2:b} {stdlib.bit_length(a):b} {stdlib.isqrt(a):b}\n"
+        f"others {stdlib.gcd(a, b):b} {stdlib.power_of_two(n):b} {stdlib.get_bit(a, n):b}\n"
+        f"{a if a < b else b:b} {a == b:b} {a - b if a >= b else b - a:b}\n"
+    )
     for k in range(1, n):
         for j in range(k):
-            tape.put(k, "-", j, ";")
+            tape.put(f"{k:b}-{j:b};")
     if n in (2, 5):
-        tape.line("two or five")
+        tape.put("two or five\n")
     if (a == b or not b <= 3) and (n != 2 or a > b):
         a += a
-        tape.line("yes", a)
+        tape.put(f"yes {a:b}\n")
     elif n > 3:
         b -= b
-        tape.line("no", b)
+        tape.put(f"no {b:b}\n")
 
 
 ARITHMETIC = compile_machine("arithmetic", arithmetic)
@@ -58,7 +60,7 @@ def test_the_library_computes_what_it_says(a: int, b: int) -> None:
 
 def count(tape: TapeIO) -> None:
     n = tape.unary()
-    tape.line(n)
+    tape.put(f"{n:b}\n")
 
 
 def test_the_meter_counts_the_cells_that_heads_were_on() -> None:
@@ -73,7 +75,7 @@ def test_the_meter_counts_the_cells_that_heads_were_on() -> None:
 
 def below(tape: TapeIO) -> None:
     n = tape.unary()
-    tape.line(n - 3)
+    tape.put(f"{n - 3:b}\n")
 
 
 def test_a_machine_gets_stuck_below_zero() -> None:
@@ -98,6 +100,11 @@ def lists(tape: TapeIO) -> None:
     _ = [1, 2]
 
 
+def decimal(tape: TapeIO) -> None:
+    n = tape.unary()
+    tape.put(f"{n}\n")
+
+
 def forever(tape: TapeIO) -> None:
     forever(tape)
 
@@ -105,12 +112,17 @@ def forever(tape: TapeIO) -> None:
 def early(tape: TapeIO) -> None:
     if tape.unary() > 3:
         return
-    tape.line("small")
+    tape.put("small\n")
 
 
 @pytest.mark.parametrize(
     ("program", "reason"),
-    [(lists, "unsupported construct .*1, 2"), (forever, "is recursive"), (early, "returns before its end")],
+    [
+        (lists, "unsupported construct .*1, 2"),
+        (decimal, "unsupported construct .*n"),
+        (forever, "is recursive"),
+        (early, "returns before its end"),
+    ],
 )
 def test_what_is_no_program_is_refused(program: Program, reason: str) -> None:
     with pytest.raises(ProgramError, match=reason):

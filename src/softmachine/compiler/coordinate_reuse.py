@@ -95,8 +95,7 @@ def _find_live_ranges(graph: SignalGraph, schedule: Schedule, allocation: Alloca
         written = allocation.summands[slot]
         birth = min((stage[source] for source, _ in written), default=0)
         positive = (
-            Polynomial.coerce(0).is_coefficientwise_at_most(node.ranges[k].low)
-            and (node, k) not in allocation.extra_forms
+            Polynomial(0).is_coefficientwise_at_most(node.ranges[k].low) and (node, k) not in allocation.extra_forms
         )
         retrieved = any(isinstance(source, Attention) for source, _ in written)
         signed = retrieved or not positive  # a bit that a head retrieved may be rounded to less than 0

@@ -18,7 +18,7 @@ from fractions import Fraction
 from softmachine.ir import Program, Signal, named, position, relu, stack
 from softmachine.ir.gadgets.binary_addresses import penalty_scores, position_flag
 from softmachine.ir.primitives import Attention, Carried, Loop, Position, Token
-from softmachine.ir.ranges import BIT, ValueRange, exact, union
+from softmachine.ir.ranges import BIT, exact, real, union
 from softmachine.ir.signal import Affine, Atom, Node, node_signal, topological_order
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import Feature
@@ -96,7 +96,7 @@ def _rebuild(
                 head = node.with_forms(forms)
                 query, key = (*head.query, *hidden[0].forms), (*head.key, *hidden[1].forms)
                 # Positions before the blocks have arbitrary queries, so the declared gap does not hold for them.
-                kinds = tuple(ValueRange(kind.low, kind.high, None) for kind in node.ranges)
+                kinds = tuple(real(kind.low, kind.high) for kind in node.ranges)
                 return node_signal(replace(head, ranges=kinds, query=query, key=key, single_key=False, gap=None))
             case Carried():
                 carried[node] = replace(node)

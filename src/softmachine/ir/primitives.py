@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from softmachine.ir.ranges import BIT, INTEGERS, OVER_POSITIONS, ValueRange, exact, relu_range, union
+from softmachine.ir.ranges import BIT, INTEGERS, OVER_POSITIONS, SIGN, ValueRange, exact, real, relu_range, union
 from softmachine.ir.signal import Affine, Node, Signal, node_signal, topological_order
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.head_view import HeadExplanation
@@ -209,10 +208,7 @@ def norm(name: str, signal: Signal) -> Signal:
     Equations (11d) and (11e) of "Revisiting Padded Transformer Expressivity", on a part of the vector, without ε. Only
     the norm of a single number is always rational; the exact interpreter raises an error for irrational norms.
     """
-    if len(signal) == 1:
-        kinds: tuple[ValueRange, ...] = (ValueRange(Polynomial.coerce(-1), Polynomial.coerce(1), INTEGERS),)
-    else:
-        kinds = (ValueRange(Polynomial.coerce(-len(signal)), Polynomial.coerce(len(signal)), None),) * len(signal)
+    kinds = (SIGN,) if len(signal) == 1 else (real(-len(signal), len(signal)),) * len(signal)
     return node_signal(Norm(name, kinds, signal.forms, "norm", labels=signal.labels))
 
 

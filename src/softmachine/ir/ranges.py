@@ -45,7 +45,7 @@ class ValueRange:
     @property
     def depends_on_length(self) -> bool:
         """Whether a bound depends on the length."""
-        return any(self.low.coefficients[1:]) or any(self.high.coefficients[1:])
+        return self.low.degree > 0 or self.high.degree > 0
 
     def is_within(self, other: ValueRange) -> bool:
         """Whether this range is contained in the other one."""
@@ -81,7 +81,7 @@ def real(low: Polynomial | Fraction | int, high: Polynomial | Fraction | int) ->
 
 def exact(value: Fraction) -> ValueRange:
     """Return the range of a constant."""
-    return ValueRange(Polynomial.coerce(value), Polynomial.coerce(value), INTEGERS if value.denominator == 1 else None)
+    return ValueRange(Polynomial(value), Polynomial(value), INTEGERS if value.denominator == 1 else None)
 
 
 BIT = integer(0, 1)
@@ -100,25 +100,22 @@ def affine_range(terms: Iterable[tuple[Fraction, ValueRange]], constant: Fractio
         _accumulate(low, below, number)
         _accumulate(high, above, number)
         grids.add(kind.denominator if isinstance(number, int) else None)
-    return ValueRange(
-        Polynomial(tuple(map(Fraction, low))), Polynomial(tuple(map(Fraction, high))), _common_denominator(grids)
-    )
+    return ValueRange(Polynomial(*low), Polynomial(*high), _common_denominator(grids))
 
 
 def _accumulate(total: list[Fraction | int], bound: Polynomial, factor: Fraction | int) -> None:
     """Add a multiple of one polynomial to another, in place and in integers (a hot spot of compilation)."""
-    total += [0] * (len(bound.simplified_coefficients) - len(total))
-    for k, coefficient in enumerate(bound.simplified_coefficients):
+    total += [0] * (len(bound.coefficients) - len(total))
+    for k, coefficient in enumerate(bound.coefficients):
         if coefficient:
             total[k] += coefficient * factor
 
 
 def relu_range(kind: ValueRange) -> ValueRange:
     """Return the range of ReLU(x)."""
-    zero = Polynomial.coerce(0)
-    return ValueRange(
-        kind.low if zero.is_coefficientwise_at_most(kind.low) else zero, kind.high.upper_bound(zero), kind.denominator
-    )
+    zero = Polynomial(0)
+    low = kind.low if zero.is_coefficientwise_at_most(kind.low) else zero
+    return ValueRange(low, kind.high.upper_bound(zero), kind.denominator)
 
 
 def union(kinds: Iterable[ValueRange]) -> ValueRange:

@@ -20,7 +20,7 @@ from softmachine.support.polynomial import Polynomial
 Expansion: TypeAlias = tuple[tuple[tuple[Fraction, "Feature"], ...], Fraction]
 """A feature as Σ factor · feature + constant."""
 
-_N = Polynomial.variable()
+_N = Polynomial(0, 1)
 MAX_EXPONENT = 64
 """Maximum absolute exponent, which bounds the memory that a malicious file can cause."""
 
@@ -57,12 +57,12 @@ class Feature(Serialisable):
     @property
     def low(self) -> Polynomial:
         """Lower bound of the values; a polynomial in the number of positions."""
-        return Polynomial.coerce(0)
+        return Polynomial(0)
 
     @property
     def high(self) -> Polynomial:
         """Upper bound of the values; a polynomial in the number of positions."""
-        return Polynomial.coerce(1)
+        return Polynomial(1)
 
     @property
     def denominator(self) -> str | None:
@@ -153,7 +153,7 @@ class Constant(Feature, stored_name="Constant"):
 
     @property
     def low(self) -> Polynomial:
-        return Polynomial.coerce(self.number)
+        return Polynomial(self.number)
 
     high = low
 
@@ -220,7 +220,7 @@ class Monomial(Feature, stored_name="Monomial"):
     @property
     def high(self) -> Polynomial:
         degree = sum(power for power in self._powers.values() if power > 0)
-        return _N**degree * self.factor if degree else Polynomial.coerce(max(self.factor, Fraction(1)))
+        return _N**degree * self.factor if degree else Polynomial(max(self.factor, Fraction(1)))
 
     @property
     def denominator(self) -> str | None:
@@ -308,7 +308,7 @@ class Alternating(Feature, stored_name="Alternating"):
     def value(self, i: int, n: int) -> int:
         return 1 - 2 * (i % 2)
 
-    low: ClassVar[Polynomial] = Polynomial.coerce(-1)
+    low: ClassVar[Polynomial] = Polynomial(-1)
     value_period: ClassVar[int] = 2
 
     @property
@@ -347,7 +347,7 @@ class Bit(Feature, stored_name="Bit"):
 
     @property
     def low(self) -> Polynomial:
-        return Polynomial.coerce(-1 if self.signed else 0)
+        return Polynomial(-1 if self.signed else 0)
 
     @property
     def affine_expansion(self) -> Expansion:

@@ -30,11 +30,11 @@ class TableFeature(Feature, stored_name="Table"):
 
     @property
     def low(self) -> Polynomial:
-        return Polynomial.coerce(min((Fraction(0), *self.values)))
+        return Polynomial(min((Fraction(0), *self.values)))
 
     @property
     def high(self) -> Polynomial:
-        return Polynomial.coerce(max((Fraction(1), *self.values)))
+        return Polynomial(max((Fraction(1), *self.values)))
 
     @property
     def denominator(self) -> str | None:
@@ -63,7 +63,7 @@ class AddressBit(Feature, stored_name="AddressBit"):
         address = _address(self.addresses, i)
         return 0 if address == NO_ADDRESS else 2 * (address >> self.k & 1) - 1
 
-    low: ClassVar[Polynomial] = Polynomial.coerce(-1)
+    low: ClassVar[Polynomial] = Polynomial(-1)
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,11 @@ class SparseFeature(Feature):
 
     @property
     def low(self) -> Polynomial:
-        return self.of.low.lower_bound(Polynomial.coerce(0))
+        return self.of.low.lower_bound(Polynomial(0))
 
     @property
     def high(self) -> Polynomial:
-        return self.of.high.upper_bound(Polynomial.coerce(0))
+        return self.of.high.upper_bound(Polynomial(0))
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ import pytest
 
 from softmachine.languages import formats
 from softmachine.languages.formats import format_by_name
-from softmachine.languages.rasp import FiniteType, IntegerType, LengthPolynomial, RaspProgram, generate, parse, run
+from softmachine.languages.rasp import FiniteType, IntegerType, RaspProgram, generate, parse, run
 from softmachine.languages.rasp.ir import SelectPairs, Table
 from softmachine.languages.rasp.program import OpenProgram
 from softmachine.languages.source import ExtensibleSource, add_symbols_of_input
 from softmachine.support.errors import InvalidError, SoftmachineError, SourceError
+from softmachine.support.polynomial import Polynomial
 
 HEADER = "# alphabet: a b c\n"
 
@@ -141,7 +142,7 @@ def test_a_loop_is_written_repeat_until_unchanged() -> None:
 
 def test_numbers_in_loops_have_the_bounds_that_they_are_kept_in() -> None:
     program = parse(HEADER + "repeat x = 0 { x = min(x + 1, length); } until unchanged;\ny = x;")
-    assert program.types["y"] == IntegerType(LengthPolynomial(0), LengthPolynomial(0, 1))
+    assert program.types["y"] == IntegerType(Polynomial(0), Polynomial(0, 1))
     assert run(program, "aba") == (3, 3, 3)
 
 

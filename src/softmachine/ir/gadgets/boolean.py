@@ -65,7 +65,7 @@ def gate(name: str, signal: Signal, *, blockers: Signal) -> Signal:
     unit = require_unit_interval(signal, f"gate {name!r}")
     blockers.require_integers(f"gate {name!r}")
     for kind in blockers.ranges:
-        if not Polynomial.coerce(0).is_coefficientwise_at_most(kind.low):
+        if not Polynomial(0).is_coefficientwise_at_most(kind.low):
             raise ConstructionError(f"gate {name!r} takes a nonnegative off signal, but one component is {kind}")
     shifted = stack(*(unit[k] - blockers.total for k in range(len(unit))))
     kept = relu(name, shifted.with_labels(unit.labels) if unit.labels else shifted)
@@ -87,7 +87,7 @@ def round_unit_bit(name: str, signal: Signal) -> Signal:
 
 def require_unit_interval(signal: Signal, gadget: str) -> Signal:
     """Return the signal; raise a ConstructionError unless every component lies between 0 and 1."""
-    zero, one = Polynomial.coerce(0), Polynomial.coerce(1)
+    zero, one = Polynomial(0), Polynomial(1)
     for kind in signal.ranges:
         if not (zero.is_coefficientwise_at_most(kind.low) and kind.high.is_coefficientwise_at_most(one)):
             raise ConstructionError(f"{gadget} takes numbers between 0 and 1, but one is {kind}")

@@ -13,11 +13,11 @@ from softmachine.languages.rasp.ir import (
 )
 from softmachine.languages.rasp.parser import parse, to_text
 from softmachine.languages.rasp.program import RaspProgram, canonicalise
-from softmachine.languages.rasp.types import FiniteType, FractionType, IntegerType, LengthPolynomial, Type
+from softmachine.languages.rasp.types import FiniteType, FractionType, IntegerType, Type
 
 __all__ = [
     "RaspProgram", "Definition", "DefinitionBuilder", "Operator", "Reduction", "Value", "Undefined", "UNDEFINED",
-    "Type", "FiniteType", "IntegerType", "FractionType", "LengthPolynomial",
+    "Type", "FiniteType", "IntegerType", "FractionType",
     "canonicalise", "parse", "to_text",
     "GeneratedRun", "StreamingEvaluator", "evaluate", "generate", "run",
 ]  # fmt: skip

@@ -21,10 +21,13 @@ from softmachine.languages.rasp.types import (
     FiniteType,
     FractionType,
     IntegerType,
-    LengthPolynomial,
     Type,
+    is_at_least,
+    lower_bound,
+    upper_bound,
 )
 from softmachine.languages.rasp.values import apply, identity_key, is_number
+from softmachine.support.polynomial import Polynomial
 
 MAX_FINITE_VALUES: Final = 1 << 10
 """Maximal size of a finite type."""
@@ -48,9 +51,9 @@ class RaspTypeError(Exception):
 class NumericRange:
     """The range of a number: lower and upper bound of the value, upper bound of the denominator."""
 
-    low: LengthPolynomial
-    high: LengthPolynomial
-    denominator: LengthPolynomial = ONE
+    low: Polynomial
+    high: Polynomial
+    denominator: Polynomial = ONE
 
     @property
     def is_integral(self) -> bool:
@@ -58,24 +61,26 @@ class NumericRange:
         return self.denominator == ONE
 
     @property
-    def max_abs(self) -> LengthPolynomial:
+    def max_abs(self) -> Polynomial:
         """Upper bound of the absolute value."""
-        return self.high.upper_bound_with(-self.low).upper_bound_with(ZERO)
+        return upper_bound(upper_bound(self.high, -self.low), ZERO)
 
     @property
     def may_be_zero(self) -> bool:
         """Whether the bounds do not exclude 0."""
-        return not self.low.is_at_least(ONE) and not (-self.high).is_at_least(ONE)
+        return not is_at_least(self.low, ONE) and not is_at_least(-self.high, ONE)
 
     def to_type(self, partial: bool) -> Type:
         """The type of the numbers in this range."""
         for bound in (self.low, self.high, self.denominator):
-            if bound.degree > MAX_DEGREE or max(map(abs, bound.coefficients)) > MAX_COEFFICIENT:
+            if bound.degree > MAX_DEGREE or not all(
+                -MAX_COEFFICIENT <= c <= MAX_COEFFICIENT for c in bound.coefficients
+            ):
                 raise RaspTypeError(f"a number may exceed n^{MAX_DEGREE}; use smaller numbers")
         if not self.is_integral:
             return FractionType(self.low, self.high, self.denominator, partial)
-        if self.low.degree == self.high.degree == 0 and self.high.constant - self.low.constant < MAX_FINITE_VALUES:
-            return FiniteType(tuple(range(self.low.constant, self.high.constant + 1)), partial)
+        if self.low.degree == self.high.degree == 0 and (self.high - self.low).at(0) < MAX_FINITE_VALUES:
+            return FiniteType(tuple(range(int(self.low.at(0)), int(self.high.at(0)) + 1)), partial)
         return IntegerType(self.low, self.high, partial)
 
 
@@ -91,9 +96,7 @@ def numeric_range(value_type: Type) -> NumericRange | None:
             if not numbers or len(numbers) < len(values):
                 return None
             common = lcm(*(number.denominator for number in numbers))
-            return NumericRange(
-                LengthPolynomial(floor(min(numbers))), LengthPolynomial(ceil(max(numbers))), LengthPolynomial(common)
-            )
+            return NumericRange(Polynomial(floor(min(numbers))), Polynomial(ceil(max(numbers))), Polynomial(common))
 
 
 def unite_types(one: Type, other: Type) -> Type:
@@ -123,17 +126,17 @@ def widen_type(old: Type, new: Type, rounds: int) -> Type:
         return both
     if not now.is_integral:
         raise RaspTypeError(UNBOUNDED_LOOP_MESSAGE)
-    high = now.high if before.high.is_at_least(now.high) else _widening_limit(now.high)
-    low = now.low if now.low.is_at_least(before.low) else -_widening_limit(-now.low)
+    high = now.high if is_at_least(before.high, now.high) else _widening_limit(now.high)
+    low = now.low if is_at_least(now.low, before.low) else -_widening_limit(-now.low)
     return NumericRange(low, high).to_type(both.partial)
 
 
-def _widening_limit(bound: LengthPolynomial) -> LengthPolynomial:
+def _widening_limit(bound: Polynomial) -> Polynomial:
     """The next limit for widening: a linear bound, of at least twice the slope."""
-    if bound.higher or bound.slope >= MAX_WIDENED_SLOPE:
+    if bound.degree > 1 or bound.coefficient(1) >= MAX_WIDENED_SLOPE:
         raise RaspTypeError(UNBOUNDED_LOOP_MESSAGE)
-    slope = max(1, 2 * bound.slope)
-    return LengthPolynomial(max(bound.evaluate(1), 0) - slope, slope).upper_bound_with(bound)
+    slope = max(1, 2 * int(bound.coefficient(1)))
+    return upper_bound(Polynomial(max(int(bound.at(1)), 0) - slope, slope), bound)
 
 
 def deduplicate(values: Sequence[Value]) -> tuple[Value, ...]:
@@ -143,19 +146,19 @@ def deduplicate(values: Sequence[Value]) -> tuple[Value, ...]:
 
 def range_of_mean(values: NumericRange) -> NumericRange:
     """The range of the mean of up to n numbers."""
-    if values.denominator.degree or values.denominator.constant > MAX_COMMON_DENOMINATOR:
+    if values.denominator.degree or values.denominator.at(0) > MAX_COMMON_DENOMINATOR:
         raise RaspTypeError(
             "a mean of fractions with different denominators has no bounded denominator; "
             "aggregate numerators, or round first"
         )
-    common = lcm(*range(1, values.denominator.constant + 1))
-    return replace(values, denominator=LengthPolynomial(common) * LENGTH)
+    common = lcm(*range(1, int(values.denominator.at(0)) + 1))
+    return replace(values, denominator=LENGTH * common)
 
 
 def range_of_sum(values: NumericRange) -> NumericRange:
     """The range of the sum of 0 to n numbers."""
     return NumericRange(
-        values.low.lower_bound_with(ZERO) * LENGTH, values.high.upper_bound_with(ZERO) * LENGTH, values.denominator
+        lower_bound(values.low, ZERO) * LENGTH, upper_bound(values.high, ZERO) * LENGTH, values.denominator
     )
 
 
@@ -169,15 +172,15 @@ def range_of_operation(operator: Operator, operands: Sequence[NumericRange]) -> 
 
 
 def _hull(one: NumericRange, other: NumericRange) -> NumericRange:
-    denominator = one.denominator.upper_bound_with(other.denominator)
-    return NumericRange(one.low.lower_bound_with(other.low), one.high.upper_bound_with(other.high), denominator)
+    denominator = upper_bound(one.denominator, other.denominator)
+    return NumericRange(lower_bound(one.low, other.low), upper_bound(one.high, other.high), denominator)
 
 
 def _multiply(one: NumericRange, other: NumericRange) -> NumericRange:
     corners = [left * right for left in (one.low, one.high) for right in (other.low, other.high)]
     return NumericRange(
-        reduce(LengthPolynomial.lower_bound_with, corners),
-        reduce(LengthPolynomial.upper_bound_with, corners),
+        reduce(lower_bound, corners),
+        reduce(upper_bound, corners),
         one.denominator * other.denominator,
     )
 
@@ -185,35 +188,35 @@ def _multiply(one: NumericRange, other: NumericRange) -> NumericRange:
 def _divide(one: NumericRange, other: NumericRange) -> NumericRange:
     """Division by a/b with |a| ≥ 1: the absolute value is at most the dividend's times b."""
     largest = one.max_abs * other.denominator
-    signed = not (one.low.is_at_least(ZERO) and other.low.is_at_least(ZERO))
+    signed = not (is_at_least(one.low, ZERO) and is_at_least(other.low, ZERO))
     low = -largest if signed else ZERO
-    denominator = (one.denominator * other.max_abs * other.denominator).upper_bound_with(ONE)
+    denominator = upper_bound(one.denominator * other.max_abs * other.denominator, ONE)
     return NumericRange(low, largest, denominator)
 
 
 def _floor_divide(one: NumericRange, other: NumericRange) -> NumericRange:
     quotient = _divide(one, other)
-    low = quotient.low if quotient.low.is_at_least(ZERO) else quotient.low - ONE
+    low = quotient.low if is_at_least(quotient.low, ZERO) else quotient.low - ONE
     return NumericRange(low, quotient.high)
 
 
 def _modulo(one: NumericRange, other: NumericRange) -> NumericRange:
     """The remainder has the sign of the divisor and a smaller absolute value."""
     less = ONE if one.is_integral and other.is_integral else ZERO
-    low = ZERO if other.low.is_at_least(ZERO) else (other.low + less).lower_bound_with(ZERO)
-    high = ZERO if (-other.high).is_at_least(ZERO) else (other.high - less).upper_bound_with(ZERO)
+    low = ZERO if is_at_least(other.low, ZERO) else lower_bound(other.low + less, ZERO)
+    high = ZERO if is_at_least(-other.high, ZERO) else upper_bound(other.high - less, ZERO)
     return NumericRange(low, high, one.denominator * other.denominator)
 
 
-def _tighter_bound(one: LengthPolynomial, other: LengthPolynomial) -> LengthPolynomial:
+def _tighter_bound(one: Polynomial, other: Polynomial) -> Polynomial:
     """The better of two upper bounds: the one that is never larger, otherwise the one of lower degree."""
-    if one.is_at_least(other):
+    if is_at_least(one, other):
         return other
-    return other if other.degree < one.degree and not other.is_at_least(one) else one
+    return other if other.degree < one.degree and not is_at_least(other, one) else one
 
 
 def _absolute(one: NumericRange) -> NumericRange:
-    low = one.low if one.low.is_at_least(ZERO) else -one.high if (-one.high).is_at_least(ZERO) else ZERO
+    low = one.low if is_at_least(one.low, ZERO) else -one.high if is_at_least(-one.high, ZERO) else ZERO
     return NumericRange(low, one.max_abs, one.denominator)
 
 
@@ -255,7 +258,7 @@ def range_of_power(base: Type, exponent: Type) -> tuple[NumericRange, bool]:
     if (
         not isinstance(exponent, IntegerType)
         or not isinstance(base, FiniteType)
-        or found.max_abs.is_at_least(LengthPolynomial(2))
+        or is_at_least(found.max_abs, Polynomial(2))
     ):
         raise RaspTypeError(
             "this power grows faster than every polynomial; the exponent must have finitely many integer values"
@@ -264,7 +267,7 @@ def range_of_power(base: Type, exponent: Type) -> tuple[NumericRange, bool]:
     numbers = FiniteType(deduplicate([value for value in results if is_number(value)]))
     united_range = numeric_range(numbers)
     assert united_range is not None
-    return united_range, len(numbers.values) < len(results) and not by.low.is_at_least(ZERO)
+    return united_range, len(numbers.values) < len(results) and not is_at_least(by.low, ZERO)
 
 
 def _finite_powers(base: NumericRange, exponent: FiniteType) -> tuple[NumericRange, bool]:

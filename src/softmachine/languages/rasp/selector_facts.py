@@ -15,7 +15,7 @@ from typing import Final
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import UNDEFINED, Node, Operator, Reduction
 from softmachine.languages.rasp.ranges import RaspTypeError, numeric_range
-from softmachine.languages.rasp.types import LENGTH, ONE, ZERO, FiniteType, IntegerType, Type
+from softmachine.languages.rasp.types import LENGTH, ONE, ZERO, FiniteType, IntegerType, Type, is_at_least
 from softmachine.languages.rasp.values import apply, identity_key, is_number
 
 MAX_CASES: Final = 1 << 14
@@ -158,7 +158,7 @@ class SelectorAnalysis:
         limits = numeric_range(query)
         if not isinstance(self.nodes.get(key), ir.Indices) or limits is None or not limits.is_integral:
             return False
-        return limits.low.is_at_least(ZERO) and (ZERO if self.causal else LENGTH - ONE).is_at_least(limits.high)
+        return is_at_least(limits.low, ZERO) and is_at_least(ZERO if self.causal else LENGTH - ONE, limits.high)
 
 
 def _join_facts(operator: Operator, parts: list[SelectorFacts]) -> SelectorFacts:

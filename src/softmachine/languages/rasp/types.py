@@ -3,94 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
-from math import comb
 from typing import TypeAlias
 
 from softmachine.languages.rasp.expression_printer import format_literal
 from softmachine.languages.rasp.ir import Value
+from softmachine.support.polynomial import Polynomial
 
 MAX_SHOWN_VALUES = 8
 
 
-@dataclass(frozen=True)
-class LengthPolynomial:
-    """A bound that is a polynomial in the length n ≥ 1: ``constant + slope · n`` and, for products, higher powers.
-
-    Args:
-        constant: The coefficient of 1.
-        slope: The coefficient of n.
-        higher: The coefficients of n², n³, …; empty if the bound is linear.
-    """
-
-    constant: int
-    slope: int = 0
-    higher: tuple[int, ...] = ()
-
-    @classmethod
-    def from_coefficients(cls, coefficients: list[int]) -> LengthPolynomial:
-        """The bound with these coefficients of 1, n, n², …."""
-        constant, slope, *higher = [*coefficients, 0, 0]
-        while higher and not higher[-1]:
-            higher.pop()
-        return cls(constant, slope, tuple(higher))
-
-    @property
-    def coefficients(self) -> tuple[int, ...]:
-        """The coefficients of 1, n, n², …."""
-        return (self.constant, self.slope, *self.higher)
-
-    @property
-    def degree(self) -> int:
-        """The degree of the polynomial: 0 if constant, 1 if linear."""
-        return 1 + len(self.higher) if self.higher else int(self.slope != 0)
-
-    def evaluate(self, n: int) -> int:
-        """The bound at length n."""
-        return sum(coefficient * n**power for power, coefficient in enumerate(self.coefficients))
-
-    def __add__(self, other: LengthPolynomial) -> LengthPolynomial:
-        return LengthPolynomial.from_coefficients(
-            [one + two for one, two in zip_longest(self.coefficients, other.coefficients, fillvalue=0)]
-        )
-
-    def __neg__(self) -> LengthPolynomial:
-        return LengthPolynomial.from_coefficients([-coefficient for coefficient in self.coefficients])
-
-    def __sub__(self, other: LengthPolynomial) -> LengthPolynomial:
-        return self + -other
-
-    def __mul__(self, other: LengthPolynomial) -> LengthPolynomial:
-        product = [0] * (len(self.coefficients) + len(other.coefficients))
-        for power, one in enumerate(self.coefficients):
-            for more, two in enumerate(other.coefficients):
-                product[power + more] += one * two
-        return LengthPolynomial.from_coefficients(product)
-
-    def is_at_least(self, other: LengthPolynomial) -> bool:
-        """Whether it is provably at least another bound at every length."""
-        return min((self - other)._coefficients_from_one()) >= 0
-
-    def upper_bound_with(self, other: LengthPolynomial) -> LengthPolynomial:
-        """A bound that is at least both."""
-        pairs = zip_longest(self._coefficients_from_one(), other._coefficients_from_one(), fillvalue=0)
-        return _polynomial_from_one([max(pair) for pair in pairs])
-
-    def lower_bound_with(self, other: LengthPolynomial) -> LengthPolynomial:
-        """A bound that is at most both."""
-        return -((-self).upper_bound_with(-other))
-
-    def _coefficients_from_one(self) -> list[int]:
-        """The coefficients of 1, m, m², … for m = n - 1 ≥ 0."""
-        return _shift_coefficients(self.coefficients, 1)
-
-    def __str__(self) -> str:
-        terms = [_format_term(factor, power) for power, factor in enumerate(self.coefficients) if factor]
-        text = "".join(reversed(terms))
-        return text.removeprefix("+") or "0"
+ZERO, ONE, LENGTH = Polynomial(0), Polynomial(1), Polynomial(0, 1)
 
 
-ZERO, ONE, LENGTH = LengthPolynomial(0), LengthPolynomial(1), LengthPolynomial(0, 1)
+def is_at_least(one: Polynomial, other: Polynomial) -> bool:
+    """Whether a polynomial is provably at least another one at every length n ≥ 1."""
+    return other.shifted(1).is_coefficientwise_at_most(one.shifted(1))
+
+
+def upper_bound(one: Polynomial, other: Polynomial) -> Polynomial:
+    """A polynomial that is at least both at every length n ≥ 1."""
+    return one.shifted(1).upper_bound(other.shifted(1)).shifted(-1)
+
+
+def lower_bound(one: Polynomial, other: Polynomial) -> Polynomial:
+    """A polynomial that is at most both at every length n ≥ 1."""
+    return one.shifted(1).lower_bound(other.shifted(1)).shifted(-1)
 
 
 @dataclass(frozen=True)
@@ -127,8 +64,8 @@ class IntegerType:
         partial: Whether the sequence operator may be undefined at some position.
     """
 
-    low: LengthPolynomial
-    high: LengthPolynomial
+    low: Polynomial
+    high: Polynomial
     partial: bool = False
 
     def __str__(self) -> str:
@@ -146,9 +83,9 @@ class FractionType:
         partial: Whether the sequence operator may be undefined at some position.
     """
 
-    low: LengthPolynomial
-    high: LengthPolynomial
-    denominator: LengthPolynomial
+    low: Polynomial
+    high: Polynomial
+    denominator: Polynomial
     partial: bool = False
 
     def __str__(self) -> str:
@@ -161,21 +98,3 @@ Type: TypeAlias = FiniteType | IntegerType | FractionType
 
 def _undefined_suffix(partial: bool) -> str:
     return ", or undefined" if partial else ""
-
-
-def _shift_coefficients(coefficients: tuple[int, ...] | list[int], by: int) -> list[int]:
-    """The coefficients of p(m + by)."""
-    shifted = [0] * len(coefficients)
-    for power, factor in enumerate(coefficients):
-        for lower in range(power + 1):
-            shifted[lower] += factor * comb(power, lower) * by ** (power - lower)
-    return shifted
-
-
-def _polynomial_from_one(from_one: list[int]) -> LengthPolynomial:
-    return LengthPolynomial.from_coefficients(_shift_coefficients(from_one, -1))
-
-
-def _format_term(factor: int, power: int) -> str:
-    raised = {0: "", 1: "n"}.get(power, f"n^{power}")
-    return {1: f"+{raised}", -1: f"-{raised}"}.get(factor, f"{factor:+}{raised}") if power else f"{factor:+}"

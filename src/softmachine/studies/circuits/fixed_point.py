@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from softmachine.engines.numerics.fixed_point_array import FixedPointArrays
-from softmachine.studies.circuits.numbers import ThermometerCode, WireArithmetic, WireNumber
+from softmachine.studies.circuits.numbers import WireArithmetic, WireNumber
 from softmachine.studies.circuits.wires import FALSE
 
 
@@ -31,8 +31,7 @@ class FixedPointOps:
 
     def is_in_range(self, number: WireNumber) -> bool:
         """Whether an exact result is always in range."""
-        low, high = self.numbers.bounds(number)
-        return -self.limit <= low and high <= self.limit
+        return all(abs(bound) <= self.limit for bound in self.numbers.bounds(number))
 
     def multiply_by_constant(self, number: WireNumber, weight: int) -> WireNumber:
         """Multiply by a constant."""
@@ -114,7 +113,8 @@ class FixedPointOps:
         shift = self.bits - target.bits
 
         def divided(number: WireNumber, by: int) -> WireNumber:
-            if by == self.one.constant and self._divisible(number, 1 << shift):
+            parts = number.constant, *(weight for _, weight in number.weights)
+            if by == self.one.constant and not any(part % (1 << shift) for part in parts):
                 return WireNumber(number.constant >> shift, tuple((wire, w >> shift) for wire, w in number.weights))
             return self.numbers.map(number, lambda value: target.grid.format.round_quotient(value, by))
 
@@ -122,13 +122,9 @@ class FixedPointOps:
             return divided(numerator, denominator.constant)
         if numerator == denominator:
             return target.one
-        shown: dict[int, ThermometerCode] = {}
-        for value in self.numbers.to_thermometer(denominator).values:
-            shown[value] = self.numbers.to_thermometer(divided(numerator, value))
+        values = self.numbers.to_thermometer(denominator).values
+        shown = {value: self.numbers.to_thermometer(divided(numerator, value)) for value in values}
         return self.numbers.multiplex(denominator, shown, decreasing=self.numbers.bounds(numerator)[0] >= 0)
-
-    def _divisible(self, number: WireNumber, by: int) -> bool:
-        return number.constant % by == 0 and all(weight % by == 0 for _, weight in number.weights)
 
     def relu(self, number: WireNumber) -> WireNumber:
         """Apply ReLU."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from softmachine.studies.circuits.fixed_point import FixedPointOps
@@ -50,11 +50,12 @@ class WireForwardPass:
 
     def unique_argmax(self, logits: Sequence[WireNumber]) -> list[int]:
         """Return for each logit the wire that is true if it is the unique maximum."""
-        found = []
-        for k, number in enumerate(logits):
-            others = (other for j, other in enumerate(logits) if j != k)
-            found.append(self.wires.conjunction([self.numbers.at_least(number - other, 1) for other in others]))
-        return found
+        return [
+            self.wires.conjunction(
+                [self.numbers.at_least(number - other, 1) for j, other in enumerate(logits) if j != k]
+            )
+            for k, number in enumerate(logits)
+        ]
 
     def embed(self, i: int, slot: TokenWires) -> list[WireNumber]:
         """Add the embedding of the token and that of the position."""
@@ -166,7 +167,12 @@ class WireForwardPass:
         bounds = [self.numbers.bounds(score) for score in scores]
         floor = max(low for low, _ in bounds)
         rivals = dict.fromkeys(score for score, (_, high) in zip(scores, bounds, strict=True) if high >= floor)
-        flags = [self._is_maximal(score, rivals) if score in rivals else FALSE for score in scores]
+        flags = [
+            self.wires.conjunction([self.numbers.at_least(score - other, 0) for other in rivals if other != score])
+            if score in rivals
+            else FALSE
+            for score in scores
+        ]
         if choice is AttentionKind.AVERAGE:
             return flags
         order = flags if choice is AttentionKind.LEFTMOST else flags[::-1]
@@ -174,10 +180,6 @@ class WireForwardPass:
             self.wires.conjunction([flag, *map(self.wires.negate, order[:place])]) for place, flag in enumerate(order)
         ]
         return first if choice is AttentionKind.LEFTMOST else first[::-1]
-
-    def _is_maximal(self, score: WireNumber, rivals: Iterable[WireNumber]) -> int:
-        """Return the wire that is true if a score is at least each of the others."""
-        return self.wires.conjunction([self.numbers.at_least(score - other, 0) for other in rivals if other != score])
 
     def exponentials(self, head: Head, i: int, scores: Sequence[WireNumber]) -> list[WireNumber]:
         """Compute the exponentials exp(scale · (score - maximum))."""

@@ -129,16 +129,15 @@ NUM_WINDOWS = 12
 
 def exact_share_curve(group: Sequence[Record]) -> tuple[list[float], list[float]]:
     """Return lengths, and the share of exact traces of words of about that length, over all seeds."""
-    counts: dict[int, list[int]] = {}
-    for record in group:
-        for measures in record["measures"].values():
-            for length, (words, right) in measures["by_length"].items():
-                pair = counts.setdefault(int(length), [0, 0])
-                pair[0] += words
-                pair[1] += right
-    width = max(1, -(-max(counts) // NUM_WINDOWS))
+    counts = [
+        (int(length), words, right)
+        for record in group
+        for measures in record["measures"].values()
+        for length, (words, right) in measures["by_length"].items()
+    ]
+    width = max(1, -(-max(length for length, _, _ in counts) // NUM_WINDOWS))
     windows: dict[int, list[int]] = {}
-    for length, (words, right) in counts.items():
+    for length, words, right in counts:
         pair = windows.setdefault((length - 1) // width, [0, 0])
         pair[0] += words
         pair[1] += right

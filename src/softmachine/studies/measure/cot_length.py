@@ -64,7 +64,9 @@ def measure_cot_lengths(
         raise UsageError("at least one sample is needed")
     for length in lengths:
         every = len(program.alphabet) ** length <= samples
-        words = list(_all_inputs(program, length) if every else _sample_inputs(program, length, samples, seed))
+        words = list(
+            product(program.alphabet, repeat=length) if every else _sample_inputs(program, length, samples, seed)
+        )
         written: list[int] = []
         endless = stuck = 0
         for word in words:
@@ -92,10 +94,6 @@ def measure_cot_lengths(
 def fit_cot_growth(found: Iterable[CotLengths]) -> GrowthFit | None:
     """Fit the growth of the longest chain of thought; None if there are too few lengths."""
     return fit_growth({each.length: each.longest for each in found if each.longest is not None})
-
-
-def _all_inputs(program: CraspProgram, length: int) -> Iterator[tuple[str, ...]]:
-    return product(program.alphabet, repeat=length)
 
 
 def _sample_inputs(program: CraspProgram, length: int, samples: int, seed: int) -> Iterator[tuple[str, ...]]:

@@ -61,10 +61,7 @@ class Growth:
     quantities: tuple[Quantity, ...]
 
     def __getitem__(self, name: str) -> Quantity:
-        for quantity in self.quantities:
-            if quantity.name == name:
-                return quantity
-        raise KeyError(name)
+        return {quantity.name: quantity for quantity in self.quantities}[name]
 
     def __str__(self) -> str:
         wide = max(len(quantity.name) for quantity in self.quantities)

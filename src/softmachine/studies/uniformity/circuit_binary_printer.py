@@ -46,64 +46,65 @@ def print_weights(tape: TapeIO, family: CircuitDescription) -> None:
     decides = argument + 1
     plain = decides + 1
     negated = plain + 1
-    tape.line("width", negated + 1)
-    tape.line("tokens", "11")
-    tape.line("embedding", "1", "0", "1")
-    tape.line("embedding", "1", value, "1")
-    tape.line("features", value + 2)
+    tape.put(f"width {negated + 1:b}\ntokens 11\nembedding 1 0 1\nembedding 1 {value:b} 1\nfeatures {value + 2:b}\n")
     print_identity(tape, 0, value - 1, 1)
-    tape.line("positions", value - 1, is_argument, "1")
-    tape.line("positions", value, plain, "1")
-    tape.line("positions", value + 1, negated, "1")
-    tape.line("block", family.depth(n))
-    # An argument fetches the bit of the wire that it refers to.
-    tape.line("layer")
-    tape.line("head all j average-hard")
+    tape.put(
+        f"positions {value - 1:b} {is_argument:b} 1\n"
+        f"positions {value:b} {plain:b} 1\n"
+        f"positions {value + 1:b} {negated:b} 1\n"
+        f"block {family.depth(n):b}\n"
+        # An argument fetches the bit of the wire that it refers to.
+        "layer\n"
+        "head all j average-hard\n"
+    )
     print_address_query(tape, 0, source, p)
     print_address_keys(tape, 0, own, p)
-    tape.line("value", "0", value, "1")
-    tape.line("output", wire, "0", "1")
-    tape.line("units", "10")
+    tape.put(f"value 0 {value:b} 1\noutput {wire:b} 0 1\nunits 10\n")
     print_round_to_bit(tape, 0, wire, is_argument)
-    tape.line("second", argument, "0", "10")
-    tape.line("second", argument, "1", "-10")
-    # A gate finds the argument that decides it.
-    tape.line("layer")
-    tape.line("head all j average-hard")
+    tape.put(
+        f"second {argument:b} 0 10\n"
+        f"second {argument:b} 1 -10\n"
+        # A gate finds the argument that decides it.
+        "layer\n"
+        "head all j average-hard\n"
+    )
     row = p + p
     print_address_query(tape, 0, 1, p)
-    tape.line("query+", row, "10")
-    tape.line("query+", row + 1, "10")
-    tape.line("query", row + 2, wants_one, "10")
-    tape.line("query", row + 3, wants_zero, "10")
+    tape.put(
+        f"query+ {row:b} 10\n"
+        f"query+ {row + 1:b} 10\n"
+        f"query {row + 2:b} {wants_one:b} 10\n"
+        f"query {row + 3:b} {wants_zero:b} 10\n"
+    )
     print_address_keys(tape, 0, 1, p)
-    tape.line("key", row, gate, "-1")
-    tape.line("key", row + 1, gate, "-1")
-    tape.line("key", row + 2, argument, "1")
-    tape.line("key+", row + 2, "-1")
-    tape.line("key", row + 3, argument, "-1")
-    tape.line("value", "0", argument, "1")
-    tape.line("output", decides, "0", "1")
-    tape.line("units", "1100")
+    tape.put(
+        f"key {row:b} {gate:b} -1\n"
+        f"key {row + 1:b} {gate:b} -1\n"
+        f"key {row + 2:b} {argument:b} 1\n"
+        f"key+ {row + 2:b} -1\n"
+        f"key {row + 3:b} {argument:b} -1\n"
+        f"value 0 {argument:b} 1\n"
+        f"output {decides:b} 0 1\n"
+        "units 1100\n"
+    )
     print_round_to_bit(tape, 0, decides, plain)
     print_round_to_bit(tape, 2, decides, negated)
     print_value_change(tape, value, negated, wire, argument, decides)
-    tape.line("second", value, "0", "10")
-    tape.line("second", value, "1", "-10")
-    tape.line("second", value, "10", "-10")
-    tape.line("second", value, "11", "10")
+    tape.put(f"second {value:b} 0 10\nsecond {value:b} 1 -10\nsecond {value:b} 10 -10\nsecond {value:b} 11 10\n")
     print_clear_outputs(tape, value, wire, argument, decides)
     print_bit_outputs(tape, value)
 
 
 def print_value_change(tape: TapeIO, value: int, negated: int, wire: int, argument: int, decides: int) -> None:
     """Print hidden units 4 to 11: the change of the wire, apart from its gate, and the values to clear."""
-    tape.line("first", "100", "0", "1")
-    tape.line("first", "100", value, "-1")
-    tape.line("first", "100", negated, "1")
-    tape.line("first", "101", "0", "-1")
-    tape.line("first", "101", value, "1")
-    tape.line("first", "101", negated, "-1")
+    tape.put(
+        "first 100 0 1\n"
+        f"first 100 {value:b} -1\n"
+        f"first 100 {negated:b} 1\n"
+        "first 101 0 -1\n"
+        f"first 101 {value:b} 1\n"
+        f"first 101 {negated:b} -1\n"
+    )
     print_both_signs(tape, 6, wire)
     print_both_signs(tape, 8, argument)
     print_both_signs(tape, 10, decides)
@@ -111,8 +112,7 @@ def print_value_change(tape: TapeIO, value: int, negated: int, wire: int, argume
 
 def print_clear_outputs(tape: TapeIO, value: int, wire: int, argument: int, decides: int) -> None:
     """Print the output weights of hidden units 4 to 11."""
-    tape.line("second", value, "100", "1")
-    tape.line("second", value, "101", "-1")
+    tape.put(f"second {value:b} 100 1\nsecond {value:b} 101 -1\n")
     print_clear(tape, 6, wire)
     print_clear(tape, 8, argument)
     print_clear(tape, 10, decides)
@@ -127,15 +127,11 @@ def print_features(tape: TapeIO, family: CircuitDescription) -> None:
     kind = family.kind(n, g) if g >= n else NOT + 1
     is_gate = 1 if g >= n and which == 0 else 0
     print_signed_bits(tape, g, p)
-    tape.line(1 if kind == OR else 0)
-    tape.line(1 if kind in (AND, NOT) else 0)
-    tape.line(is_gate)
+    tape.put(f"{kind == OR:b}\n{kind in (AND, NOT):b}\n{is_gate:b}\n")
     source = family.argument(n, g, which - 1) if which > 0 else g
     print_signed_bits(tape, source, p)
     if which > 0:
         print_zeros(tape, p)
     else:
         print_signed_bits(tape, g, p)
-    tape.line(1 if which > 0 else 0)
-    tape.line(1 if is_gate == 1 and kind < NOT else 0)
-    tape.line(1 if is_gate == 1 and kind == NOT else 0)
+    tape.put(f"{which > 0:b}\n{is_gate == 1 and kind < NOT:b}\n{is_gate == 1 and kind == NOT:b}\n")

@@ -43,31 +43,24 @@ class CircuitDescription(Protocol):
 
     def wires(self, n: int) -> int:
         """Return the number of inputs and gates; the first n wires are the inputs."""
-        ...
 
     def depth(self, n: int) -> int:
         """Return the number of gates on the longest path."""
-        ...
 
     def max_fan_in(self, n: int) -> int:
         """Return the maximum fan-in of a gate."""
-        ...
 
     def kind(self, n: int, g: int) -> int:
         """Return the kind of gate g."""
-        ...
 
     def fan_in(self, n: int, g: int) -> int:
         """Return the number of arguments of gate g."""
-        ...
 
     def threshold(self, n: int, g: int) -> int:
         """Return the threshold of gate g, if it is a threshold gate."""
-        ...
 
     def argument(self, n: int, g: int, k: int) -> int:
         """Return the wire that is argument k of gate g, counted from 0."""
-        ...
 
 
 class AdjacentOnes:
@@ -276,12 +269,12 @@ def generate_program(family: CircuitFamily) -> str:
     """Generate the program that prints the circuits of a family: its rules as loops."""
     lines = [f"{local_name('n')} = tape.unary()"]
     for rule in family.rules:
-        body = [_generate_put(rule.wire), f"tape.put({f' {rule.kind}'!r})"]
-        body += [f"tape.put(' ', {generate_code(rule.threshold)})"] if rule.threshold is not None else []
+        threshold = "" if rule.threshold is None else f" {{{generate_code(rule.threshold)}:b}}"
+        body = [_generate_put(rule.wire, after=f" {rule.kind}{threshold}")]
         for argument in rule.arguments:
-            body += generate_loops(argument.ranges, argument.conditions, ["tape.put(' ')", _generate_put(argument)])
+            body += generate_loops(argument.ranges, argument.conditions, [_generate_put(argument, before=" ")])
         lines += generate_loops(rule.ranges, rule.conditions, [*body, r"tape.put('\n')"])
-    return "\n".join([*lines, "tape.put('output ')", _generate_put(family.output), r"tape.put('\n')", ""])
+    return "\n".join([*lines, _generate_put(family.output, before="output ", after=r"\n"), ""])
 
 
 def describe_circuit(circuit: Circuit) -> Iterator[str]:
@@ -298,9 +291,10 @@ def _format_wire(wire: str) -> str:
     return " ".join([letters, *(f"{int(index):b}" for index in indices)])
 
 
-def _generate_put(wire: IndexedWire) -> str:
-    parts = [repr(wire.name), *(part for index in wire.indices for part in ("' '", generate_code(index)))]
-    return f"tape.put({', '.join(parts)})"
+def _generate_put(wire: IndexedWire, before: str = "", after: str = "") -> str:
+    """Generate the code that prints a wire: its name, and its indices in binary."""
+    indices = "".join(f" {{{generate_code(index)}:b}}" for index in wire.indices)
+    return f"tape.put(f'{before}{wire.name}{indices}{after}')"
 
 
 def generate_loops(
@@ -309,7 +303,7 @@ def generate_loops(
     """Generate loops over the values of indices that satisfy the conditions, around a body."""
     if conditions:
         test = " and ".join(
-            f"{generate_code(each.left)} {_format_relation(each.relation)} {generate_code(each.right)}"
+            f"{generate_code(each.left)} {'==' if each.relation == '=' else each.relation} {generate_code(each.right)}"
             for each in conditions
         )
         body = [f"if {test}:", *_indent(body)]
@@ -331,10 +325,6 @@ def _generate_end(last: Expression) -> str:
 
 def _indent(lines: Iterable[str]) -> list[str]:
     return [INDENT + line for line in lines]
-
-
-def _format_relation(relation: str) -> str:
-    return "==" if relation == "=" else relation
 
 
 def local_name(variable: str) -> str:

@@ -64,55 +64,54 @@ def print_weights(tape: TapeIO, family: CircuitDescription) -> None:
     n = tape.unary()
     scale = find_precision(family.wires(n)) // 2
     steepness = power_of_two(bit_length(4 * family.max_fan_in(n) - 1))
-    tape.line("width", "10001")
-    tape.line("tokens", "11")
-    tape.line("embedding", "1", "0", "1")
-    tape.line("embedding", "1", "1001", "1")
-    tape.line("features", "1100")
+    tape.put("width 10001\ntokens 11\nembedding 1 0 1\nembedding 1 1001 1\nfeatures 1100\n")
     print_identity(tape, 0, 8, 1)
-    tape.line("positions", "1000", "1011", "1")
+    tape.put("positions 1000 1011 1\n")
     print_identity(tape, 9, 3, 14)
-    tape.line("block", family.depth(n))
-    # An argument fetches the bit of the wire that it refers to.
-    tape.line("layer")
-    tape.line("head all j average-hard")
-    tape.line("query", "0", "111", scale)
-    tape.line("query", "1", "1000", scale)
-    tape.put("query+ 10 -", scale, "\n")
-    tape.line("key", "0", "1", "1")
-    tape.line("key", "0", "10", "1")
-    tape.line("key", "1", "100", "1")
-    tape.line("key", "1", "101", "1")
-    tape.line("key+", "10", "1")
-    tape.line("value", "0", "1001", "1")
-    tape.line("output", "1010", "0", "1")
-    tape.line("units", "10")
+    tape.put(
+        f"block {family.depth(n):b}\n"
+        # An argument fetches the bit of the wire that it refers to.
+        "layer\n"
+        "head all j average-hard\n"
+        f"query 0 111 {scale:b}\n"
+        f"query 1 1000 {scale:b}\n"
+        f"query+ 10 -{scale:b}\n"
+        "key 0 1 1\n"
+        "key 0 10 1\n"
+        "key 1 100 1\n"
+        "key 1 101 1\n"
+        "key+ 10 1\n"
+        "value 0 1001 1\n"
+        "output 1010 0 1\n"
+        "units 10\n"
+    )
     print_round_to_bit(tape, 0, 10, 11)
-    tape.line("second", "1100", "0", "10")
-    tape.line("second", "1100", "1", "-10")
-    # A gate compares the share of its arguments that are 1 with its threshold.
-    tape.line("layer")
-    tape.line("head all j average-hard")
+    tape.put(
+        "second 1100 0 10\n"
+        "second 1100 1 -10\n"
+        # A gate compares the share of its arguments that are 1 with its threshold.
+        "layer\n"
+        "head all j average-hard\n"
+    )
     for c in range(3):
-        tape.line("query", "0", c + 1, scale)
+        tape.put(f"query 0 {c + 1:b} {scale:b}\n")
     for c in range(3):
-        tape.line("query", "1", c + 4, scale)
-    tape.put("query+ 10 -", scale, "\n")
-    tape.line("key", "0", "1", "1")
-    tape.line("key", "0", "11", "1")
-    tape.line("key", "1", "100", "1")
-    tape.line("key", "1", "110", "1")
-    tape.line("key+", "10", "1")
-    tape.line("value", "0", "1100", "1")
-    tape.line("output", "1101", "0", "1")
-    tape.line("units", "1100")
+        tape.put(f"query 1 {c + 4:b} {scale:b}\n")
+    tape.put(
+        f"query+ 10 -{scale:b}\n"
+        "key 0 1 1\n"
+        "key 0 11 1\n"
+        "key 1 100 1\n"
+        "key 1 110 1\n"
+        "key+ 10 1\n"
+        "value 0 1100 1\n"
+        "output 1101 0 1\n"
+        "units 1100\n"
+    )
     print_exceeds(tape, 0, 14, steepness)
     print_exceeds(tape, 2, 16, steepness)
     print_value_change(tape, 9, 15, 10, 12, 13)
-    tape.line("second", "1001", "0", "1")
-    tape.line("second", "1001", "1", "-1")
-    tape.line("second", "1001", "10", "-1")
-    tape.line("second", "1001", "11", "1")
+    tape.put("second 1001 0 1\nsecond 1001 1 -1\nsecond 1001 10 -1\nsecond 1001 11 1\n")
     print_clear_outputs(tape, 9, 10, 12, 13)
     print_bit_outputs(tape, 9)
 
@@ -120,9 +119,8 @@ def print_weights(tape: TapeIO, family: CircuitDescription) -> None:
 def print_exceeds(tape: TapeIO, unit: int, limit: int, steepness: int) -> None:
     """Print two hidden units that compute whether the share of ones exceeds a limit."""
     for k in range(2):
-        tape.line("first", unit + k, "1101", steepness)
-        tape.put("first ", unit + k, " ", limit, " -", steepness, "\n")
-    tape.line("first+", unit + 1, "-1")
+        tape.put(f"first {unit + k:b} 1101 {steepness:b}\nfirst {unit + k:b} {limit:b} -{steepness:b}\n")
+    tape.put(f"first+ {unit + 1:b} -1\n")
 
 
 def print_features(tape: TapeIO, family: CircuitDescription) -> None:
@@ -143,10 +141,10 @@ def print_features(tape: TapeIO, family: CircuitDescription) -> None:
     x, y = unit_vector(source, scale)
     print_fraction(tape, x, scale)
     print_fraction(tape, y, scale)
-    tape.line(1 if place == 2 else 0)
+    tape.put(f"{place == 2:b}\n")
     kind = family.kind(n, g) if place == 1 else AND
     print_limit(tape, family, n, g, kind, 1 if place == 1 and kind != NOT else 0)
-    tape.line(1 if place == 1 and kind == NOT else 0)
+    tape.put(f"{place == 1 and kind == NOT:b}\n")
     print_limit(tape, family, n, g, kind, 1 if place == 1 and kind == NOT else 0)
 
 
@@ -161,4 +159,4 @@ def print_limit(tape: TapeIO, family: CircuitDescription, n: int, g: int, kind: 
             needed = 1
         print_fraction(tape, needed + needed - 1, arguments + arguments)
     else:
-        tape.line("10")
+        tape.put("10\n")

@@ -34,52 +34,45 @@ def print_weights(tape: TapeIO) -> None:
     after = before + 1  # from k to j
     both = after + 1
     some = both + 1  # from i to j over some k
-    tape.line("width", some + 1)
-    tape.line("tokens", "11")
-    tape.line("embedding", "0", reached, "1")
-    tape.line("embedding", "1", "0", "1")
-    tape.line("embedding", "1", reached, "1")
-    tape.line("embedding", "10", reached, "1")
-    tape.line("features", triple)
+    tape.put(
+        f"width {some + 1:b}\n"
+        "tokens 11\n"
+        f"embedding 0 {reached:b} 1\n"
+        "embedding 1 0 1\n"
+        f"embedding 1 {reached:b} 1\n"
+        f"embedding 10 {reached:b} 1\n"
+        f"features {triple:b}\n"
+    )
     print_identity(tape, 0, triple, 1)
-    tape.line("block", "1")
-    tape.line("layer")
-    tape.line("units", "1")
-    tape.line("first", "0", "0", "-1")
-    tape.line("first", "0", "1", "-1")
-    tape.line("first+", "0", "1")
-    tape.line("second", reached, "0", "-1")
-    # Every iteration doubles the length of the paths.
-    tape.line("block", p)
-    tape.line("layer")
+    tape.put(
+        "block 1\n"
+        "layer\n"
+        "units 1\n"
+        "first 0 0 -1\n"
+        "first 0 1 -1\n"
+        "first+ 0 1\n"
+        f"second {reached:b} 0 -1\n"
+        # Every iteration doubles the length of the paths.
+        f"block {p:b}\n"
+        "layer\n"
+    )
     print_half_path(tape, p, 2, k, triple, reached, before)
     print_half_path(tape, p, k, j, triple, reached, after)
-    tape.line("units", "10")
+    tape.put("units 10\n")
     print_path_sum(tape, 0, triple, before)
-    tape.line("first+", "0", "-1001/100")
+    tape.put("first+ 0 -1001/100\n")
     print_path_sum(tape, 1, triple, before)
-    tape.line("first+", "1", "-1011/100")
-    tape.line("second", both, "0", "10")
-    tape.line("second", both, "1", "-10")
-    tape.line("layer")
+    tape.put(f"first+ 1 -1011/100\nsecond {both:b} 0 10\nsecond {both:b} 1 -10\nlayer\n")
     print_pair_query(tape, p, 2, j)
     row = 4 * p
-    tape.line("query+", row + 2, "10")
+    tape.put(f"query+ {row + 2:b} 10\n")
     print_pair_keys(tape, p, pair)
-    tape.line("key", row + 2, both, "1")
-    tape.line("key+", row + 2, "-1")
-    tape.line("value", "0", both, "1")
-    tape.line("output", some, "0", "1")
-    tape.line("units", "1100")
+    tape.put(f"key {row + 2:b} {both:b} 1\nkey+ {row + 2:b} -1\nvalue 0 {both:b} 1\noutput {some:b} 0 1\nunits 1100\n")
     print_round_to_bit(tape, 0, pair, some)
-    tape.line("first", "10", reached, "-1")
-    tape.line("first", "11", reached, "1")
+    tape.put(f"first 10 {reached:b} -1\nfirst 11 {reached:b} 1\n")
     for c in range(4):
         print_both_signs(tape, 4 + c + c, before + c)
-    tape.line("second", reached, "0", "10")
-    tape.line("second", reached, "1", "-10")
-    tape.line("second", reached, "10", "1")
-    tape.line("second", reached, "11", "-1")
+    tape.put(f"second {reached:b} 0 10\nsecond {reached:b} 1 -10\nsecond {reached:b} 10 1\nsecond {reached:b} 11 -1\n")
     for c in range(4):
         print_clear(tape, 4 + c + c, before + c)
     print_bit_outputs(tape, reached)
@@ -89,32 +82,27 @@ def print_half_path(tape: TapeIO, p: int, one: int, other: int, avoided: int, re
     """Print a head that fetches whether a path of half the length leads from one vertex to another."""
     print_pair_query(tape, p, one, other)
     print_pair_keys(tape, p, avoided)
-    tape.line("value", "0", reached, "1")
-    tape.line("output", into, "0", "1")
+    tape.put(f"value 0 {reached:b} 1\noutput {into:b} 0 1\n")
 
 
 def print_pair_query(tape: TapeIO, p: int, one: int, other: int) -> None:
     """Print a query for the position of a pair of vertices."""
-    tape.line("head all j average-hard")
+    tape.put("head all j average-hard\n")
     print_address_query(tape, 0, one, p)
     print_address_query(tape, p + p, other, p)
-    tape.line("query+", 4 * p, "10")
-    tape.line("query+", 4 * p + 1, "10")
+    tape.put(f"query+ {4 * p:b} 10\nquery+ {4 * p + 1:b} 10\n")
 
 
 def print_pair_keys(tape: TapeIO, p: int, avoided: int) -> None:
     """Print the keys: i and j of every position without the flag ``avoided``."""
     print_address_keys(tape, 0, 2, p)
     print_address_keys(tape, p + p, 2 + p, p)
-    tape.line("key", 4 * p, avoided, "-1")
-    tape.line("key", 4 * p + 1, avoided, "-1")
+    tape.put(f"key {4 * p:b} {avoided:b} -1\nkey {4 * p + 1:b} {avoided:b} -1\n")
 
 
 def print_path_sum(tape: TapeIO, unit: int, triple: int, before: int) -> None:
     """Print a hidden unit that adds two paths and the flag of triples."""
-    tape.line("first", unit, triple, "1")
-    tape.line("first", unit, before, "1")
-    tape.line("first", unit, before + 1, "1")
+    tape.put(f"first {unit:b} {triple:b} 1\nfirst {unit:b} {before:b} 1\nfirst {unit:b} {before + 1:b} 1\n")
 
 
 def print_features(tape: TapeIO) -> None:
@@ -132,9 +120,9 @@ def print_features(tape: TapeIO) -> None:
         position -= pairs
         one = position // pairs
         between = position // n % n
-    tape.line(1 if is_pair == 1 and one == other else 0)
+    tape.put(f"{is_pair == 1 and one == other:b}\n")
     print_signed_bits(tape, one, p)
     print_signed_bits(tape, other, p)
-    tape.line(is_pair)
+    tape.put(f"{is_pair:b}\n")
     print_signed_bits(tape, between, p)
-    tape.line(1 - is_pair)
+    tape.put(f"{1 - is_pair:b}\n")

@@ -72,10 +72,9 @@ def print_weights(tape: TapeIO, exponent: int) -> None:
     """
     n = tape.unary()
     p = address_bits(n)
-    tape.line("width", wires_offset(p) + 6)
-    tape.line("tokens", "1010")
+    tape.put(f"width {wires_offset(p) + 6:b}\ntokens 1010\n")
     print_embedding(tape, p)
-    tape.line("features", 5 * p)
+    tape.put(f"features {5 * p:b}\n")
     print_identity(tape, 0, 3 * p, 1)
     print_identity(tape, 3 * p, p, targets_offset(p))
     print_identity(tape, 4 * p, p, sources_offset(p))
@@ -87,25 +86,22 @@ def print_embedding(tape: TapeIO, p: int) -> None:
     gate = gates_offset(p)
     wanted = queries_offset(p) + p
     held_by = wires_offset(p)
-    tape.line("embedding", "0", gate + 1, "1")
-    tape.line("embedding", "1", "0", "1")
-    tape.line("embedding", "1", gate + 1, "1")
-    tape.line("embedding", "1", held_by, "1")
+    tape.put(f"embedding 0 {gate + 1:b} 1\nembedding 1 0 1\nembedding 1 {gate + 1:b} 1\nembedding 1 {held_by:b} 1\n")
     for token in range(2, 5):
-        tape.line("embedding", token, gate, "1")
+        tape.put(f"embedding {token:b} {gate:b} 1\n")
         print_negative_embedding(tape, token, queries_offset(p), p)
-        tape.line("embedding", token, wanted if token == 3 else wanted + 1, "1")
+        tape.put(f"embedding {token:b} {wanted if token == 3 else wanted + 1:b} 1\n")
         print_negative_embedding(tape, token, sources_offset(p) + 2 * p, 2 * p)
-        tape.line("embedding", token, held_by + 5 if token == 4 else held_by + 4, "1")
+        tape.put(f"embedding {token:b} {held_by + 5 if token == 4 else held_by + 4:b} 1\n")
     for token in range(5, 10):
         if token < 7:
-            tape.line("embedding", token, marks_offset(p), "1")
+            tape.put(f"embedding {token:b} {marks_offset(p):b} 1\n")
         elif token < 9:
-            tape.line("embedding", token, marks_offset(p) + 2, "1")
+            tape.put(f"embedding {token:b} {marks_offset(p) + 2:b} 1\n")
         if token == 8:
-            tape.line("embedding", token, ones_offset(p), "1")
+            tape.put(f"embedding {token:b} {ones_offset(p):b} 1\n")
         if token == 5:
-            tape.line("embedding", token, gate + 2, "1")
+            tape.put(f"embedding {token:b} {gate + 2:b} 1\n")
         print_negative_embedding(tape, token, queries_offset(p), p)
         if token == 5:
             print_negative_embedding(tape, token, targets_offset(p) + 2 * p, p)
@@ -115,41 +111,37 @@ def print_embedding(tape: TapeIO, p: int) -> None:
 def print_negative_embedding(tape: TapeIO, token: int, first: int, count: int) -> None:
     """Print -1 at ``count`` coordinates of the embedding of a token."""
     for k in range(count):
-        tape.line("embedding", token, first + k, "-1")
+        tape.put(f"embedding {token:b} {first + k:b} -1\n")
 
 
 def print_layers(tape: TapeIO, p: int, turns: int) -> None:
     """Print all layers, for numbers of p bits, and the outputs."""
     print_first_bits(tape, p)
-    tape.line("block", p)
+    tape.put(f"block {p:b}\n")
     print_number_layer(tape, p)
-    tape.line("block", "1")
+    tape.put("block 1\n")
     print_pointers(tape, p)
-    tape.line("block", turns)
+    tape.put(f"block {turns:b}\n")
     print_gate_iteration(tape, p)
     print_bit_outputs(tape, wires_offset(p))
 
 
 def print_first_bits(tape: TapeIO, p: int) -> None:
     """Print the layer that flags the first bits of numbers and gives inputs their position as address."""
-    tape.line("block", "1")
-    tape.line("layer")
+    tape.put("block 1\nlayer\n")
     print_address_head(tape, p, 1 + 2 * p)
-    tape.line("value", "0", marks_offset(p), "1")
-    tape.line("output", marks_offset(p) + 1, "0", "1")
-    tape.line("units", 4 + 2 * p)
+    tape.put(f"value 0 {marks_offset(p):b} 1\noutput {marks_offset(p) + 1:b} 0 1\nunits {4 + 2 * p:b}\n")
     print_round_to_bit(tape, 0, marks_offset(p) + 1, marks_offset(p) + 2)
     print_round_to_bit(tape, 2, marks_offset(p) + 1, ones_offset(p))
     for k in range(p):
         for sign in range(2):
             unit = 4 + k + k + sign
-            tape.put("first ", unit, " ", 1 + p + k)
+            tape.put(f"first {unit:b} {1 + p + k:b}")
             if sign == 0:
                 tape.put(" 1\n")
             else:
                 tape.put(" -1\n")
-            tape.line("first", unit, gates_offset(p) + 1, "1")
-            tape.line("first+", unit, "-1")
+            tape.put(f"first {unit:b} {gates_offset(p) + 1:b} 1\nfirst+ {unit:b} -1\n")
     print_ramp(tape, marks_offset(p) + 3, 0)
     print_ramp(tape, ones_offset(p) + 1, 2)
     print_input_addresses(tape, p, queries_offset(p))
@@ -161,29 +153,27 @@ def print_first_bits(tape: TapeIO, p: int) -> None:
 def print_input_addresses(tape: TapeIO, p: int, first: int) -> None:
     """Print the weights that write the position as signed bits, at inputs."""
     for k in range(p):
-        tape.line("second", first + k, 4 + k + k, "1")
-        tape.line("second", first + k, 5 + k + k, "-1")
+        tape.put(f"second {first + k:b} {4 + k + k:b} 1\nsecond {first + k:b} {5 + k + k:b} -1\n")
 
 
 def print_address_head(tape: TapeIO, p: int, address: int) -> None:
     """Print a head that attends to the position whose address is stored at a coordinate."""
-    tape.line("head all j average-hard")
+    tape.put("head all j average-hard\n")
     print_address_query(tape, 0, address, p)
     print_address_keys(tape, 0, 1 + p, p)
 
 
 def print_ramp(tape: TapeIO, coordinate: int, unit: int) -> None:
     """Print twice the difference of two hidden units: a ramp from 0 to 1 between their knees."""
-    tape.line("second", coordinate, unit, "10")
-    tape.line("second", coordinate, unit + 1, "-10")
+    tape.put(f"second {coordinate:b} {unit:b} 10\nsecond {coordinate:b} {unit + 1:b} -10\n")
 
 
 def print_copy(tape: TapeIO, first: int, count: int, into: int) -> None:
     """Print the value and output matrices of a head that copies ``count`` coordinates."""
     for k in range(count):
-        tape.line("value", k, first + k, "1")
+        tape.put(f"value {k:b} {first + k:b} 1\n")
     for k in range(count):
-        tape.line("output", into + k, k, "1")
+        tape.put(f"output {into + k:b} {k:b} 1\n")
 
 
 def print_number_layer(tape: TapeIO, p: int) -> None:
@@ -192,10 +182,10 @@ def print_number_layer(tape: TapeIO, p: int) -> None:
     now = state_offset(p)
     before = now + carried
     is_bit = marks_offset(p) + 2
-    tape.line("layer")
+    tape.put("layer\n")
     print_address_head(tape, p, 1 + 2 * p)
     print_copy(tape, now, carried, before)
-    tape.line("units", 14 * p - 10)
+    tape.put(f"units {14 * p - 10:b}\n")
     for k in range(p - 2):
         print_round_to_bit(tape, k + k, is_bit, before + k)
     unit = 2 * p - 4
@@ -219,24 +209,27 @@ def print_number_layer(tape: TapeIO, p: int) -> None:
 
 def print_difference(tape: TapeIO, unit: int, new: int, old: int) -> None:
     """Print two hidden units with the positive and negative part of ``new - old``; ``new`` has the smaller index."""
-    tape.line("first", unit, new, "1")
-    tape.line("first", unit, old, "-1")
-    tape.line("first", unit + 1, new, "-1")
-    tape.line("first", unit + 1, old, "1")
+    tape.put(
+        f"first {unit:b} {new:b} 1\n"
+        f"first {unit:b} {old:b} -1\n"
+        f"first {unit + 1:b} {new:b} -1\n"
+        f"first {unit + 1:b} {old:b} 1\n"
+    )
 
 
 def print_difference_swapped(tape: TapeIO, unit: int, old: int, new: int) -> None:
     """Print two hidden units with the positive and negative part of ``new - old``; ``new`` has the larger index."""
-    tape.line("first", unit, old, "-1")
-    tape.line("first", unit, new, "1")
-    tape.line("first", unit + 1, old, "1")
-    tape.line("first", unit + 1, new, "-1")
+    tape.put(
+        f"first {unit:b} {old:b} -1\n"
+        f"first {unit:b} {new:b} 1\n"
+        f"first {unit + 1:b} {old:b} 1\n"
+        f"first {unit + 1:b} {new:b} -1\n"
+    )
 
 
 def print_both_signs_swapped(tape: TapeIO, unit: int, coordinate: int) -> None:
     """Print two hidden units that represent a number: ReLU(-x) and ReLU(x)."""
-    tape.line("first", unit, coordinate, "-1")
-    tape.line("first", unit + 1, coordinate, "1")
+    tape.put(f"first {unit:b} {coordinate:b} -1\nfirst {unit + 1:b} {coordinate:b} 1\n")
 
 
 def print_number_outputs(tape: TapeIO, p: int) -> None:
@@ -249,8 +242,7 @@ def print_number_outputs(tape: TapeIO, p: int) -> None:
         elif k >= p:
             print_ramp(tape, now + k, 2 * p - 2 + 4 * (k - p))
             print_ramp(tape, now + k, 2 * p + 4 * (k - p))
-        tape.line("second", now + k, changed + k + k, "1")
-        tape.line("second", now + k, changed + k + k + 1, "-1")
+        tape.put(f"second {now + k:b} {changed + k + k:b} 1\nsecond {now + k:b} {changed + k + k + 1:b} -1\n")
     for k in range(2 * p - 1):
         print_clear(tape, 10 * p - 8 + k + k, now + 2 * p - 1 + k)
 
@@ -258,14 +250,14 @@ def print_number_outputs(tape: TapeIO, p: int) -> None:
 def print_pointers(tape: TapeIO, p: int) -> None:
     """Print the layer in which gates fetch their own number, and arguments their two, from fixed distances ahead."""
     digits = state_offset(p) + p - 1
-    tape.line("layer")
+    tape.put("layer\n")
     print_address_head(tape, p, 1)
     print_copy(tape, digits, p, ones_offset(p) + 2)
     print_address_head(tape, p, targets_offset(p))
     print_copy(tape, digits, p, targets_offset(p) + p)
     print_address_head(tape, p, sources_offset(p))
     print_copy(tape, digits, p, sources_offset(p) + p)
-    tape.line("units", 6 * p)
+    tape.put(f"units {6 * p:b}\n")
     for k in range(p):
         print_conjunction(tape, k + k, ones_offset(p) + 2 + p - 1 - k, gates_offset(p))
     for k in range(p):
@@ -285,44 +277,42 @@ def print_pointers(tape: TapeIO, p: int) -> None:
 
 def print_conjunction(tape: TapeIO, unit: int, one: int, other: int) -> None:
     """Print two hidden units for twice the AND of two bits: a ramp from 5/4 to 7/4, twice as steep."""
-    tape.line("first", unit, one, "10")
-    tape.line("first", unit, other, "10")
-    tape.line("first+", unit, "-101/10")
-    tape.line("first", unit + 1, one, "10")
-    tape.line("first", unit + 1, other, "10")
-    tape.line("first+", unit + 1, "-111/10")
+    tape.put(
+        f"first {unit:b} {one:b} 10\n"
+        f"first {unit:b} {other:b} 10\n"
+        f"first+ {unit:b} -101/10\n"
+        f"first {unit + 1:b} {one:b} 10\n"
+        f"first {unit + 1:b} {other:b} 10\n"
+        f"first+ {unit + 1:b} -111/10\n"
+    )
 
 
 def print_gate_iteration(tape: TapeIO, p: int) -> None:
     """Print two layers: arguments fetch the bits of wires, and gates fetch the deciding argument."""
     holds = wires_offset(p)
-    tape.line("layer")
-    tape.line("head all j average-hard")
+    tape.put("layer\nhead all j average-hard\n")
     print_address_query(tape, 0, sources_offset(p) + 2 * p, p)
     print_address_keys(tape, 0, sources_offset(p) + 3 * p, p)
-    tape.line("value", "0", holds, "1")
-    tape.line("output", holds + 1, "0", "1")
-    tape.line("units", "10")
+    tape.put(f"value 0 {holds:b} 1\noutput {holds + 1:b} 0 1\nunits 10\n")
     print_round_to_bit(tape, 0, gates_offset(p) + 2, holds + 1)
     print_ramp(tape, holds + 2, 0)
-    tape.line("layer")
-    tape.line("head all j average-hard")
+    tape.put("layer\nhead all j average-hard\n")
     print_address_query(tape, 0, queries_offset(p), p)
-    tape.line("query", 2 * p, queries_offset(p) + p, "10")
-    tape.line("query", 2 * p + 1, queries_offset(p) + p + 1, "10")
+    tape.put(f"query {2 * p:b} {queries_offset(p) + p:b} 10\nquery {2 * p + 1:b} {queries_offset(p) + p + 1:b} 10\n")
     print_address_keys(tape, 0, targets_offset(p) + 2 * p, p)
-    tape.line("key", 2 * p, holds + 2, "1")
-    tape.line("key+", 2 * p, "-1")
-    tape.line("key", 2 * p + 1, holds + 2, "-1")
-    tape.line("value", "0", holds + 2, "1")
-    tape.line("output", holds + 3, "0", "1")
-    tape.line("units", "1100")
+    tape.put(
+        f"key {2 * p:b} {holds + 2:b} 1\n"
+        f"key+ {2 * p:b} -1\n"
+        f"key {2 * p + 1:b} {holds + 2:b} -1\n"
+        f"value 0 {holds + 2:b} 1\n"
+        f"output {holds + 3:b} 0 1\n"
+        "units 1100\n"
+    )
     print_round_to_bit(tape, 0, holds + 3, holds + 4)
     print_round_to_bit(tape, 2, holds + 3, holds + 5)
     print_value_change(tape, holds, holds + 5, holds + 1, holds + 2, holds + 3)
     print_ramp(tape, holds, 0)
-    tape.line("second", holds, "10", "-10")
-    tape.line("second", holds, "11", "10")
+    tape.put(f"second {holds:b} 10 -10\nsecond {holds:b} 11 10\n")
     print_clear_outputs(tape, holds, holds + 1, holds + 2, holds + 3)
 
 

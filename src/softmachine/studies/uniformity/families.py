@@ -68,7 +68,7 @@ def decide_connection(tape: TapeIO, family: CircuitDescription) -> None:
             for k in range(family.fan_in(n, j)):
                 if family.argument(n, j, k) == i:
                     found = 1
-    tape.line(found)
+    tape.put(f"{found:b}\n")
 
 
 def connection_language(circuit: Circuit) -> set[tuple[int, int, int]]:
@@ -147,15 +147,12 @@ class UniformFamily:
         """
         transformer, positions = self.transformer(n)
         yield from _expected_outputs(
-            n, transformer, {0, positions - 1, *_draw_positions(draw, positions, self.num_positions)}
+            n, transformer, {0, positions - 1, *(draw.randrange(positions) for _ in range(self.num_positions))}
         )
         if self.circuit:
             language, wires = connection_language(self.circuit(n)), len(self.circuit(n).wires)
             yes = draw.sample(sorted(language), min(NUM_QUERIES, len(language)))
-            others = [
-                (draw.randrange(wires), draw.randrange(wires), draw.randrange(OUTPUT_TYPE + 1))
-                for _ in range(NUM_QUERIES)
-            ]
+            others = [tuple(map(draw.randrange, (wires, wires, OUTPUT_TYPE + 1))) for _ in range(NUM_QUERIES)]
             for query in (*yes, *others):
                 yield "connections", encode_input(n, *query), f"{int(query in language)}\n"
 
@@ -195,24 +192,21 @@ class RuleFamily:
     @cached_property
     def machines(self) -> dict[str, Transducer]:
         """The machine that prints C_n, and M₁ and M₂."""
-        found = {"circuit": circuit_families.compile_printer(self.source)}
-        for name, program in self.programs.items():
-            found[name] = compile_machine(
-                f"the {name} of {self.name}", program, reduction_printer.reduce_family(self.source)
-            )
-        return found
+        reduced = reduction_printer.reduce_family(self.source)
+        return {"circuit": circuit_families.compile_printer(self.source)} | {
+            name: compile_machine(f"the {name} of {self.name}", program, reduced)
+            for name, program in self.programs.items()
+        }
 
     @property
     def programs(self) -> dict[str, Program]:
         """The programs of M₁ and M₂; empty if the family does not bound the depth of its circuits."""
-        if self.source.max_depth is None:
-            return {}
-        if self.source.has_threshold_gates:
-            return {
-                "weights": reduction_printer.print_threshold_weights,
-                "features": reduction_printer.print_threshold_features,
-            }
-        return {"weights": reduction_printer.print_weights, "features": reduction_printer.print_features}
+        weights, features = (
+            (reduction_printer.print_threshold_weights, reduction_printer.print_threshold_features)
+            if self.source.has_threshold_gates
+            else (reduction_printer.print_weights, reduction_printer.print_features)
+        )
+        return {} if self.source.max_depth is None else {"weights": weights, "features": features}
 
     def test_cases(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:
         """Yield test cases of the machines, as :meth:`UniformFamily.test_cases`."""
@@ -220,7 +214,7 @@ class RuleFamily:
         if self.programs:
             transformer, positions = self.transformer(n)
             yield from _expected_outputs(
-                n, transformer, {0, n, positions - 1, *_draw_positions(draw, positions, self.num_positions)}
+                n, transformer, {0, n, positions - 1, *(draw.randrange(positions) for _ in range(self.num_positions))}
             )
 
     def transformer(self, n: int) -> tuple[Transformer, int]:
@@ -246,11 +240,6 @@ def _expected_outputs(n: int, transformer: Transformer, places: Iterable[int]) -
     yield "weights", encode_input(n), join_lines(describe_weights(transformer))
     for i in sorted(places):
         yield "features", encode_input(n, i), join_lines(describe_features(transformer, i))
-
-
-def _draw_positions(draw: Random, positions: int, many: int) -> Iterable[int]:
-    """Draw random positions."""
-    return [draw.randrange(positions) for _ in range(many)]
 
 
 def choose_sizes(name: str, min_n: int, max_n: int, up_to: int) -> list[int]:
@@ -387,9 +376,8 @@ def find_family(name: str) -> UniformFamily:
     Raises:
         UsageError: If there is none.
     """
-    for family in FAMILIES:
-        if family.name == name:
-            return family
-    known = [each.name for each in FAMILIES]
-    listing = f"choose one of {', '.join(known)}, or a source that is a family"
-    raise UsageError(f"unknown family {name!r}", hint=did_you_mean(name, known, listing))
+    known = {family.name: family for family in FAMILIES}
+    if name not in known:
+        listing = f"choose one of {', '.join(known)}, or a source that is a family"
+        raise UsageError(f"unknown family {name!r}", hint=did_you_mean(name, known, listing))
+    return known[name]

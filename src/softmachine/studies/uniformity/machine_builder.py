@@ -7,7 +7,7 @@ lowest bit. An operation sweeps over its tapes once and rewinds: O(log x) steps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from softmachine.studies.uniformity.transducer import (
     BLANK,
@@ -50,9 +50,9 @@ class MachineBuilder:
         """Set the rules of a state."""
         self._looks[state], self._rules[state] = tape, dict(rules)
 
-    def jump(self, target: int) -> None:
-        """Continue in a state."""
-        self.set_rules(self.current, INPUT, {symbol: Action(symbol, STAY, target) for symbol in range(SYMBOLS)})
+    def jump(self, target: int, output: str = "") -> None:
+        """Append a character, or nothing, to the output, and continue in a state."""
+        self.set_rules(self.current, INPUT, {symbol: Action(symbol, STAY, target, output) for symbol in range(SYMBOLS)})
         self.current = target
 
     def allocate(self) -> int:
@@ -239,15 +239,11 @@ class MachineBuilder:
             exits.append(self.current)
         return exits[0], exits[1], exits[2]
 
-    def branch_odd(self, x: int) -> tuple[int, int]:
-        """Branch; return the states in which x is odd, and in which it is even."""
-        return self._branch(x, {ONE})
+    def branch(self, x: int, wanted: Collection[int]) -> tuple[int, int]:
+        """Branch; return the states in which the lowest cell of x is a wanted symbol, and in which it is not.
 
-    def branch_positive(self, x: int) -> tuple[int, int]:
-        """Branch; return the states in which x is positive, and in which it is 0."""
-        return self._branch(x, set(BITS))
-
-    def _branch(self, x: int, wanted: set[int]) -> tuple[int, int]:
+        It is ONE if x is odd, and one of BITS if x is positive.
+        """
         yes, no = self.new_state(), self.new_state()
         every = (BLANK, *BITS)
         self.set_rules(
@@ -258,11 +254,7 @@ class MachineBuilder:
     def emit_text(self, text: str) -> None:
         """Append a text to the output."""
         for character in text:
-            after = self.new_state()
-            self.set_rules(
-                self.current, INPUT, {symbol: Action(symbol, STAY, after, character) for symbol in range(SYMBOLS)}
-            )
-            self.current = after
+            self.jump(self.new_state(), character)
 
     def emit_number(self, x: int) -> None:
         """Append a number to the output, in binary."""

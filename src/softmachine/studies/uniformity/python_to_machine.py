@@ -19,8 +19,8 @@ from textwrap import dedent
 from typing import Any
 
 from softmachine.studies.uniformity import stdlib
-from softmachine.studies.uniformity.machine_builder import MachineBuilder
-from softmachine.studies.uniformity.transducer import Transducer
+from softmachine.studies.uniformity.machine_builder import BITS, MachineBuilder
+from softmachine.studies.uniformity.transducer import ONE, Transducer
 
 
 class ProgramError(ValueError):
@@ -286,19 +286,19 @@ class _Call:
             case ast.BoolOp(operator, parts):
                 return self._and_or(parts, isinstance(operator, ast.And))
             case ast.Compare(ast.BinOp(one, ast.Mod(), ast.Constant(2)), [ast.Eq()], [ast.Constant(1)]):
-                return self._branch_on(one, self.registers.branch_odd)
+                return self._branch_on(one, (ONE,))
             case ast.Compare(one, [ast.Gt() | ast.NotEq()], [ast.Constant(0)]):
-                return self._branch_on(one, self.registers.branch_positive)
+                return self._branch_on(one, BITS)
             case ast.Compare(one, [ast.In()], [ast.Tuple(several)]):
                 return self._and_or([ast.Compare(one, [ast.Eq()], [each]) for each in several], every=False)
             case ast.Compare(one, [operator], [other]):
                 return self._compare(one, operator, other)
-        return self._branch_on(node, self.registers.branch_positive)
+        return self._branch_on(node, BITS)
 
-    def _branch_on(self, node: ast.expr, test: Callable[[int], tuple[int, int]]) -> tuple[int, int]:
+    def _branch_on(self, node: ast.expr, wanted: tuple[int, ...]) -> tuple[int, int]:
         tape, temporary = self._value(node)
         self._drop(tape, temporary)
-        return test(tape)
+        return self.registers.branch(tape, wanted)
 
     def _and_or(self, parts: list[ast.expr], every: bool) -> tuple[int, int]:
         """Compile AND or OR with short-circuit evaluation."""
@@ -423,16 +423,15 @@ class _Call:
             tape = self.registers.allocate()
             getattr(self.registers, f"read_{action}")(tape)
             return [tape]
-        for number, part in enumerate(node.args):
-            if number and action == "line":
-                self.registers.emit_text(" ")
+        (given,) = node.args
+        for part in given.values if isinstance(given, ast.JoinedStr) else [given]:
             match part:
                 case ast.Constant(str(text)):
                     self.registers.emit_text(text)
-                case _:
-                    tape, temporary = self._value(part)
+                case ast.FormattedValue(number, format_spec=ast.JoinedStr([ast.Constant("b")])):
+                    tape, temporary = self._value(number)
                     self.registers.emit_number(tape)
                     self._drop(tape, temporary)
-        if action == "line":
-            self.registers.emit_text("\n")
+                case _:
+                    raise self._unsupported(given)
         return []

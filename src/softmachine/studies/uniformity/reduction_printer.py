@@ -14,7 +14,7 @@ from typing import Protocol
 
 from softmachine.languages.circuit import GateKind
 from softmachine.languages.family import CircuitFamily
-from softmachine.languages.family.family import INPUT_NAME, LENGTH_NAME, IndexedWire, Rule
+from softmachine.languages.family.family import INPUT_NAME, LENGTH_NAME, Rule
 from softmachine.studies.uniformity import evaluator_printer, threshold_printer
 from softmachine.studies.uniformity.circuit_binary_printer import address_bits
 from softmachine.studies.uniformity.circuit_families import SUBROUTINES, generate_code, generate_loops, local_name
@@ -37,15 +37,12 @@ class Reduction(Protocol):
 
     def count_gates(self, n: int) -> tuple[int, int]:
         """Return the number of gates and of arguments of C_n."""
-        ...
 
     def max_depth(self, n: int) -> int:
         """Return an upper bound of the depth of C_n."""
-        ...
 
     def locate_token(self, n: int, bits: int, i: int) -> tuple[int, int, int]:
         """Return the token at position i, or for a bit of a number its marker, the number and the offset."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -96,14 +93,11 @@ def _generate_locate(family: CircuitFamily, counts: int) -> str:
         lines += generate_loops(rule.ranges, rule.conditions, _generate_tokens(rule, wires, counts))
     again = ["number = index_0", f"gate = {n}"]
     for rule in family.rules:
-        same = " and ".join([f"wanted == {wires[rule.wire.name]}", *_compare_indices(rule.wire)])
+        indices = [f"{generate_code(index)} == index_{k}" for k, index in enumerate(rule.wire.indices)]
+        same = " and ".join([f"wanted == {wires[rule.wire.name]}", *indices])
         again += generate_loops(rule.ranges, rule.conditions, [f"if {same}:", "    number = gate", "gate += 1"])
     lines += ["if wanted > 0:", *(f"    {line}" for line in again)]
     return "\n".join([*lines, "return token, number, offset"])
-
-
-def _compare_indices(wire: IndexedWire) -> list[str]:
-    return [f"{generate_code(index)} == index_{k}" for k, index in enumerate(wire.indices)]
 
 
 def _generate_tokens(rule: Rule, wires: dict[str, int], counts: int) -> list[str]:
@@ -173,21 +167,27 @@ def print_weights(tape: TapeIO, family: Reduction) -> None:
     """Print the weights for n letters in constant precision, from 1ⁿ (M₁; Theorem 5.1 (a) of Svete et al. 2026)."""
     n = tape.unary()
     p = address_bits(count_positions(family, n))
-    tape.line("width", evaluator_printer.wires_offset(p) + 6)
-    tape.line("tokens", "11")
-    tape.line("embedding", "1", "0", "1")
-    tape.line("embedding", "1", evaluator_printer.wires_offset(p), "1")
-    tape.line("features", 5 * p + 11)
+    tape.put(
+        f"width {evaluator_printer.wires_offset(p) + 6:b}\n"
+        "tokens 11\n"
+        "embedding 1 0 1\n"
+        f"embedding 1 {evaluator_printer.wires_offset(p):b} 1\n"
+        f"features {5 * p + 11:b}\n"
+    )
     print_identity(tape, 0, 3 * p, 1)
     flag = 3 * p
-    tape.line("positions", flag, evaluator_printer.marks_offset(p), "1")
-    tape.line("positions", flag + 1, evaluator_printer.marks_offset(p) + 2, "1")
-    tape.line("positions", flag + 2, evaluator_printer.ones_offset(p), "1")
-    tape.line("positions", flag + 3, evaluator_printer.gates_offset(p), "1")
+    tape.put(
+        f"positions {flag:b} {evaluator_printer.marks_offset(p):b} 1\n"
+        f"positions {flag + 1:b} {evaluator_printer.marks_offset(p) + 2:b} 1\n"
+        f"positions {flag + 2:b} {evaluator_printer.ones_offset(p):b} 1\n"
+        f"positions {flag + 3:b} {evaluator_printer.gates_offset(p):b} 1\n"
+    )
     print_negative_features(tape, flag + 3, evaluator_printer.queries_offset(p), p)
     print_negative_features(tape, flag + 3, evaluator_printer.sources_offset(p) + 2 * p, 2 * p)
-    tape.line("positions", flag + 4, evaluator_printer.gates_offset(p) + 1, "1")
-    tape.line("positions", flag + 5, evaluator_printer.gates_offset(p) + 2, "1")
+    tape.put(
+        f"positions {flag + 4:b} {evaluator_printer.gates_offset(p) + 1:b} 1\n"
+        f"positions {flag + 5:b} {evaluator_printer.gates_offset(p) + 2:b} 1\n"
+    )
     print_negative_features(tape, flag + 5, evaluator_printer.queries_offset(p), p)
     print_negative_features(tape, flag + 5, evaluator_printer.targets_offset(p) + 2 * p, p)
     print_negative_features(tape, flag + 5, evaluator_printer.sources_offset(p) + 2 * p, p)
@@ -203,7 +203,7 @@ def print_weights(tape: TapeIO, family: Reduction) -> None:
 def print_negative_features(tape: TapeIO, feature: int, first: int, count: int) -> None:
     """Print the weights that subtract a feature from ``count`` coordinates."""
     for k in range(count):
-        tape.line("positions", feature, first + k, "-1")
+        tape.put(f"positions {feature:b} {first + k:b} -1\n")
 
 
 def print_features(tape: TapeIO, family: Reduction) -> None:
@@ -214,19 +214,20 @@ def print_features(tape: TapeIO, family: Reduction) -> None:
     p = address_bits(length)
     token = token_at(family, n, p, i)
     evaluator_printer.print_positions(tape, length, p, i)
-    tape.line(1 if token in (ARGUMENT_NUMBER, GATE_NUMBER) else 0)
-    tape.line(1 if token in (ZERO, ONE) else 0)
-    tape.line(1 if token == ONE else 0)
-    tape.line(1 if token in (AND, OR, NOT) else 0)
-    tape.line(1 if token == INPUT_TOKEN else 0)
-    tape.line(1 if token == ARGUMENT_NUMBER else 0)
-    tape.line(1 if token in (ZERO, ONE, GATE_NUMBER, PADDING) else 0)
-    tape.line(1 if token == OR else 0)
-    tape.line(1 if token in (AND, NOT) else 0)
+    tape.put(
+        f"{token in (ARGUMENT_NUMBER, GATE_NUMBER):b}\n"
+        f"{token in (ZERO, ONE):b}\n"
+        f"{token == ONE:b}\n"
+        f"{token in (AND, OR, NOT):b}\n"
+        f"{token == INPUT_TOKEN:b}\n"
+        f"{token == ARGUMENT_NUMBER:b}\n"
+        f"{token in (ZERO, ONE, GATE_NUMBER, PADDING):b}\n"
+        f"{token == OR:b}\n"
+        f"{token in (AND, NOT):b}\n"
+    )
     print_signed_bits(tape, evaluator_printer.clip_position(i + 2 * p + 1, length), p)
     print_signed_bits(tape, evaluator_printer.clip_position(i + p, length), p)
-    tape.line(1 if token in (AND, OR) else 0)
-    tape.line(1 if token == NOT else 0)
+    tape.put(f"{token in (AND, OR):b}\n{token == NOT:b}\n")
 
 
 def print_threshold_weights(tape: TapeIO, family: Reduction) -> None:
@@ -234,29 +235,29 @@ def print_threshold_weights(tape: TapeIO, family: Reduction) -> None:
     n = tape.unary()
     p = address_bits(count_positions(family, n))
     nowhere = power_of_two(p + p)
-    tape.line("width", "100001")
-    tape.line("tokens", "11")
+    tape.put("width 100001\ntokens 11\n")
     for token in range(3):
         if token == 1:
-            tape.line("embedding", token, "0", "1")
-        tape.line("embedding", token, "10001", nowhere)
-        tape.line("embedding", token, "10111", nowhere)
+            tape.put(f"embedding {token:b} 0 1\n")
+        tape.put(f"embedding {token:b} 10001 {nowhere:b}\nembedding {token:b} 10111 {nowhere:b}\n")
         if token == 1:
-            tape.line("embedding", token, "11000", "1")
-    tape.line("features", "1110")
+            tape.put(f"embedding {token:b} 11000 1\n")
+    tape.put("features 1110\n")
     print_identity(tape, 0, 4, 1)
     print_identity(tape, 4, 2, 7)
-    tape.line("positions", "110", "1010", "1")
-    tape.put("positions 110 10001 -", nowhere, "\n")
-    tape.put("positions 110 10111 -", nowhere, "\n")
-    tape.line("positions", "110", "11101", "1/10")
-    tape.line("positions", "111", "1100", "1")
-    tape.line("positions", "1000", "1110", "1")
-    tape.put("positions 1000 10001 -", nowhere, "\n")
-    tape.line("positions", "1001", "10010", "1")
-    tape.line("positions", "1010", "10101", "1")
-    tape.put("positions 1010 10111 -", nowhere, "\n")
-    tape.line("positions", "1011", "11011", "1")
+    tape.put(
+        "positions 110 1010 1\n"
+        f"positions 110 10001 -{nowhere:b}\n"
+        f"positions 110 10111 -{nowhere:b}\n"
+        "positions 110 11101 1/10\n"
+        "positions 111 1100 1\n"
+        "positions 1000 1110 1\n"
+        f"positions 1000 10001 -{nowhere:b}\n"
+        "positions 1001 10010 1\n"
+        "positions 1010 10101 1\n"
+        f"positions 1010 10111 -{nowhere:b}\n"
+        "positions 1011 11011 1\n"
+    )
     print_identity(tape, 12, 2, 31)
     threshold_printer.print_layers(tape, p, power(p, family.exponent))
 
@@ -269,13 +270,15 @@ def print_threshold_features(tape: TapeIO, family: Reduction) -> None:
     p = address_bits(length)
     token = token_at(family, n, p, i)
     threshold_printer.print_positions(tape, length, p, i)
-    tape.line(1 if token == ONE else 0)
-    tape.line(1 if token in (ZERO, ONE) else 0)
-    tape.line(1 if token in (AND, OR, NOT, THR) else 0)
-    tape.line(evaluator_printer.clip_position(i + 2 * p + 1, length))
-    tape.line(1 if token == ARGUMENT_NUMBER else 0)
-    tape.line(evaluator_printer.clip_position(i + p, length))
-    tape.line(1 if token == INPUT_TOKEN else 0)
-    tape.line(evaluator_printer.clip_position(i + p + 1, length))
-    tape.line(1 if token in (AND, OR, THR) else 0)
-    tape.line(1 if token == NOT else 0)
+    tape.put(
+        f"{token == ONE:b}\n"
+        f"{token in (ZERO, ONE):b}\n"
+        f"{token in (AND, OR, NOT, THR):b}\n"
+        f"{evaluator_printer.clip_position(i + 2 * p + 1, length):b}\n"
+        f"{token == ARGUMENT_NUMBER:b}\n"
+        f"{evaluator_printer.clip_position(i + p, length):b}\n"
+        f"{token == INPUT_TOKEN:b}\n"
+        f"{evaluator_printer.clip_position(i + p + 1, length):b}\n"
+        f"{token in (AND, OR, THR):b}\n"
+        f"{token == NOT:b}\n"
+    )

@@ -4,8 +4,9 @@ A program is an ordinary function in a subset of Python in which every variable 
 run as Python (:class:`PythonTapes`), and is compiled to a machine
 (:mod:`softmachine.studies.uniformity.python_to_machine`) with one work tape per live variable. Supported are ``=``,
 ``+=``, ``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``, comparisons, ``and``,
-``or``, ``not``, calls of other such functions, and one ``return`` at the end. There is no recursion, no list and no
-other value larger than a number, so all memory is explicit and can be counted.
+``or``, ``not``, calls of other such functions, and one ``return`` at the end. A text that is printed is a string or an
+f-string with numbers in binary (``{x:b}``). There is no recursion, no list and no other value larger than a number, so
+all memory is explicit and can be counted.
 
 The arithmetic subroutines are linear or quadratic in the number of bits.
 
@@ -125,8 +126,6 @@ def isqrt(x: int) -> int:
     return found
 
 
-Printable = int | str
-"""A printable value: a number, in binary, or a text."""
 Program = Callable[..., None]
 
 
@@ -135,19 +134,12 @@ class TapeIO(Protocol):
 
     def unary(self) -> int:
         """Read a number in unary from the input tape."""
-        ...
 
     def binary(self) -> int:
         """Read a number in binary from the input tape."""
-        ...
 
-    def put(self, *parts: Printable) -> None:
-        """Print numbers and texts without separators."""
-        ...
-
-    def line(self, *parts: Printable) -> None:
-        """Print a line: numbers and texts separated by spaces."""
-        ...
+    def put(self, text: str) -> None:
+        """Print a text; numbers in it are in binary, ``{x:b}``."""
 
 
 class PythonTapes:
@@ -171,15 +163,9 @@ class PythonTapes:
         """Read a number in binary from the input tape."""
         return self._binary.pop(0)
 
-    def put(self, *parts: Printable) -> None:
-        """Print numbers and texts without separators."""
-        self.text += "".join(part if isinstance(part, str) else f"{part:b}" for part in parts)
-
-    def line(self, *parts: Printable) -> None:
-        """Print a line: numbers and texts separated by spaces."""
-        for number, part in enumerate(parts):
-            self.put(*([" "] if number else []), part)
-        self.put("\n")
+    def put(self, text: str) -> None:
+        """Print a text."""
+        self.text += text
 
 
 def run_in_python(program: Program, given: Iterable[object], number: int, *more: int) -> str:
@@ -194,53 +180,12 @@ class BitFunction(Protocol):
 
     def bits(self, n: int) -> int:
         """Return the number of bits of the argument: at most c log₂ n."""
-        ...
 
     def outputs(self, n: int) -> int:
         """Return the number of bits of the value."""
-        ...
 
     def value(self, x: int) -> int:
         """Return the value of the function."""
-        ...
-
-
-class Square:
-    """The square of a number of ⌊log₂ n⌋ + 1 bits."""
-
-    @staticmethod
-    def bits(n: int) -> int:
-        """The bits of n."""
-        return bit_length(n)
-
-    @staticmethod
-    def outputs(n: int) -> int:
-        """Twice as many."""
-        return 2 * bit_length(n)
-
-    @staticmethod
-    def value(x: int) -> int:
-        """x²."""
-        return x * x
-
-
-class Root:
-    """The integer square root of a number of ⌊log₂ n⌋ + 1 bits."""
-
-    @staticmethod
-    def bits(n: int) -> int:
-        """The bits of n."""
-        return bit_length(n)
-
-    @staticmethod
-    def outputs(n: int) -> int:
-        """Half as many, rounded up."""
-        return (bit_length(n) + 1) // 2
-
-    @staticmethod
-    def value(x: int) -> int:
-        """⌊√x⌋."""
-        return isqrt(x)
 
 
 def print_table(tape: TapeIO, function: BitFunction) -> None:
@@ -252,17 +197,17 @@ def print_table(tape: TapeIO, function: BitFunction) -> None:
     k = function.bits(n)
     arguments = power_of_two(k)
     for j in range(k):
-        tape.line("NOT", j)
+        tape.put(f"NOT {j:b}\n")
     for x in range(arguments):
         tape.put("AND")
         for j in range(k):
-            tape.put(" ", j if get_bit(x, j) == 1 else k + j)
+            tape.put(f" {j if get_bit(x, j) == 1 else k + j:b}")
         tape.put("\n")
     for j in range(function.outputs(n)):
         tape.put("OR")
         for x in range(arguments):
             if get_bit(function.value(x), j) == 1:
-                tape.put(" ", k + k + x)
+                tape.put(f" {k + k + x:b}")
         tape.put("\n")
 
 

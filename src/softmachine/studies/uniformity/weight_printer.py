@@ -23,76 +23,76 @@ def print_signed_bits(tape: TapeIO, address: int, width: int) -> None:
     """Print an address as signed bits, the lowest first, one per line."""
     for _ in range(width):
         if address % 2 == 1:
-            tape.line("1")
+            tape.put("1\n")
         else:
-            tape.line("-1")
+            tape.put("-1\n")
         address //= 2
 
 
 def print_zeros(tape: TapeIO, count: int) -> None:
     """Print ``count`` lines with a 0."""
     for _ in range(count):
-        tape.line("0")
+        tape.put("0\n")
 
 
 def print_fraction(tape: TapeIO, numerator: int, denominator: int) -> None:
     """Print a line with a fraction in lowest terms."""
     divisor = gcd(numerator, denominator)
-    tape.put(numerator // divisor)
+    tape.put(f"{numerator // divisor:b}")
     if divisor < denominator:
-        tape.put("/", denominator // divisor)
+        tape.put(f"/{denominator // divisor:b}")
     tape.put("\n")
 
 
 def print_address_query(tape: TapeIO, row: int, first: int, width: int) -> None:
     """Print query rows that match signed bits, stored from coordinate ``first`` (Lemma B.3 of Svete et al. 2026)."""
     for k in range(width):
-        tape.line("query", row + k + k, first + k, "10")
-        tape.line("query+", row + k + k + 1, "10")
+        tape.put(f"query {row + k + k:b} {first + k:b} 10\nquery+ {row + k + k + 1:b} 10\n")
 
 
 def print_address_keys(tape: TapeIO, row: int, first: int, width: int) -> None:
     """Print key rows of signed bits, stored from coordinate ``first`` (Lemma B.3 of Svete et al. 2026)."""
     for k in range(width):
-        tape.line("key", row + k + k, first + k, "1")
-        tape.line("key+", row + k + k + 1, "-1")
+        tape.put(f"key {row + k + k:b} {first + k:b} 1\nkey+ {row + k + k + 1:b} -1\n")
 
 
 def print_round_to_bit(tape: TapeIO, unit: int, number: int, where: int) -> None:
     """Print two hidden units that round a number to a bit where another is 1; the knees are at 5/4 and 7/4."""
-    tape.line("first", unit, number, "1")
-    tape.line("first", unit, where, "1")
-    tape.line("first+", unit, "-101/100")
-    tape.line("first", unit + 1, number, "1")
-    tape.line("first", unit + 1, where, "1")
-    tape.line("first+", unit + 1, "-111/100")
+    tape.put(
+        f"first {unit:b} {number:b} 1\n"
+        f"first {unit:b} {where:b} 1\n"
+        f"first+ {unit:b} -101/100\n"
+        f"first {unit + 1:b} {number:b} 1\n"
+        f"first {unit + 1:b} {where:b} 1\n"
+        f"first+ {unit + 1:b} -111/100\n"
+    )
 
 
 def print_both_signs(tape: TapeIO, unit: int, coordinate: int) -> None:
     """Print two hidden units that represent a number: ReLU(x) and ReLU(-x)."""
-    tape.line("first", unit, coordinate, "1")
-    tape.line("first", unit + 1, coordinate, "-1")
+    tape.put(f"first {unit:b} {coordinate:b} 1\nfirst {unit + 1:b} {coordinate:b} -1\n")
 
 
 def print_clear(tape: TapeIO, unit: int, coordinate: int) -> None:
     """Print the weights that subtract the two units of a coordinate from it, which sets it to 0."""
-    tape.line("second", coordinate, unit, "-1")
-    tape.line("second", coordinate, unit + 1, "1")
+    tape.put(f"second {coordinate:b} {unit:b} -1\nsecond {coordinate:b} {unit + 1:b} 1\n")
 
 
 def print_identity(tape: TapeIO, first: int, count: int, coordinate: int) -> None:
     """Print the embedding of ``count`` features, starting at ``first``, into coordinates starting at ``coordinate``."""
     for k in range(count):
-        tape.line("positions", first + k, coordinate + k, "1")
+        tape.put(f"positions {first + k:b} {coordinate + k:b} 1\n")
 
 
 def print_bit_outputs(tape: TapeIO, coordinate: int) -> None:
     """Print the unembedding to two outputs: whether a bit is 0, and whether it is 1."""
-    tape.line("outputs", "10")
-    tape.line("unembedding", "0", coordinate, "-1")
-    tape.line("unembedding+", "0", "1/10")
-    tape.line("unembedding", "1", coordinate, "1")
-    tape.line("unembedding+", "1", "-1/10")
+    tape.put(
+        "outputs 10\n"
+        f"unembedding 0 {coordinate:b} -1\n"
+        "unembedding+ 0 1/10\n"
+        f"unembedding 1 {coordinate:b} 1\n"
+        "unembedding+ 1 -1/10\n"
+    )
 
 
 def describe_weights(transformer: Transformer) -> Iterator[str]:

@@ -9,7 +9,7 @@ from math import lcm, prod
 
 from softmachine.ir import Signal, constant, named
 from softmachine.ir.gadgets import all_of, select
-from softmachine.ir.ranges import BIT, ValueRange
+from softmachine.ir.ranges import BIT, integer, real, union
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import UNDEFINED, Operator
 from softmachine.languages.rasp.values import apply, identity_key, is_number, truth_value
@@ -205,7 +205,7 @@ class ElementwiseGadgets(Arithmetic):
         if all(ratio.power == 0 and ratio.value is not None for _, ratio in options):
             return self._choose_over_constant(name, options, presence)
         total, factor, power = constant(0), 1, 0
-        low, high = Polynomial.coerce(0), Polynomial.coerce(0)
+        low, high = Polynomial(0), Polynomial(0)
         for k, (bit, ratio) in enumerate(options):
             value = self.integers.to_real(ratio)
             if value.ranges[0].depends_on_length:
@@ -213,9 +213,7 @@ class ElementwiseGadgets(Arithmetic):
             low, high = low.lower_bound(value.ranges[0].low), high.upper_bound(value.ranges[0].high)
             total = total + select(f"{name}: {k}", bit, value, constant(0))
             factor, power = lcm(factor, ratio.factor), max(power, ratio.power)
-        return BoundedFraction(
-            named(name, total.with_range(ValueRange(low, high, None))), factor, power, presence=presence
-        )
+        return BoundedFraction(named(name, total.with_range(real(low, high))), factor, power, presence=presence)
 
     def _choose_over_constant(
         self, name: str, options: Sequence[tuple[Signal, BoundedFraction]], presence: Signal | None
@@ -224,9 +222,8 @@ class ElementwiseGadgets(Arithmetic):
         factor, numbers = lcm(*(ratio.factor for _, ratio in options)), []
         for bit, ratio in options:
             scaled = self.integers.to_real(ratio) * factor
-            kind = scaled.ranges[0]
-            low, high = kind.low.lower_bound(Polynomial.coerce(0)), kind.high.upper_bound(Polynomial.coerce(0))
-            whole = ValueRange(low, high, "1")
-            numbers.append((bit, BoundedInteger(low, high, scaled.with_range(whole))))
+            kind = union([integer(0, 0), scaled.ranges[0]])
+            whole = scaled.with_range(integer(kind.low, kind.high))
+            numbers.append((bit, BoundedInteger(kind.low, kind.high, whole)))
         chosen = self.integers.choose_integer(name, numbers)
         return BoundedFraction(chosen.value * Fraction(1, factor), factor, 0, presence=presence)

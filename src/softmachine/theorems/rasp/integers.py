@@ -16,7 +16,7 @@ from softmachine.ir.gadgets import gate, select
 from softmachine.ir.gadgets.boolean import all_of
 from softmachine.ir.gadgets.integers import compare_by_signs, compare_with_zero, round_to_integer
 from softmachine.ir.primitives import ScoreDecay
-from softmachine.ir.ranges import BIT, ValueRange, integer
+from softmachine.ir.ranges import BIT, integer, real, union
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 from softmachine.theorems.rasp.layout import FIRST, LinearInPosition, PositionLayout
@@ -109,12 +109,12 @@ class IntegerGadgets:
         for sign, slope, slack in zip((-1, 1), number.slopes, number.slack, strict=True):
             if slope or slack:
                 side = f"{'-' if sign < 0 else ''}{name}"
-                kind = integer(0, (number.low * -1, number.high)[sign > 0])
+                kind = integer(0, (-number.low, number.high)[sign > 0])
                 part = (sign * number.value).with_range(kind)
                 if min(number.slopes) or min(number.slack) or any(number.low.coefficients):
                     part = relu(f"{side}: above 0", part)
                 square = square + self._square_of_range(side, part, slope, slack)
-        largest = number.high.upper_bound(number.low * -1)
+        largest = number.high.upper_bound(-number.low)
         return square.with_range(integer(0, largest * largest))
 
     def _square_of_range(self, name: str, part: Signal, slope: int, slack: int) -> Signal:
@@ -215,7 +215,7 @@ class IntegerGadgets:
     def relu(self, name: str, number: BoundedInteger) -> BoundedInteger:
         """max(0, x)."""
         value = relu(name, number.value).with_range(integer(0, number.high))
-        return BoundedInteger(Polynomial.coerce(0), number.high, value, presence=number.presence)
+        return BoundedInteger(Polynomial(0), number.high, value, presence=number.presence)
 
     def clip(self, name: str, number: BoundedInteger) -> BoundedInteger:
         """The number clipped to the range from -1 to n, with its square. Gap: 1."""
@@ -226,7 +226,7 @@ class IntegerGadgets:
         value = named(f"{name}: clipped", value.with_range(integer(-1, high)))
         square = self.lookup_scaled(f"square of {name}", value, position(I_SQUARED)) + relu(f"{name}: -1", -value)
         return BoundedInteger(
-            Polynomial.coerce(-1),
+            Polynomial(-1),
             high,
             value,
             square=square.with_range(integer(0, high * high)),
@@ -314,9 +314,7 @@ class IntegerGadgets:
 
     def choose_integer(self, name: str, options: Sequence[tuple[Signal, BoundedInteger]]) -> BoundedInteger:
         """The number whose bit is 1; 0 where no bit is. At most one bit is 1, and all are 0 at the start token."""
-        low, high = Polynomial.coerce(0), Polynomial.coerce(0)
-        for _, number in options:
-            low, high = low.lower_bound(number.low), high.upper_bound(number.high)
+        kind = union([integer(0, 0), *(number.value_range for _, number in options)])
         value = self._choose_by_units(name, options)
         if value is None:
             value = constant(0)
@@ -330,7 +328,7 @@ class IntegerGadgets:
             for place, shares in sorted(self._piece_shares(name, grown).items()):
                 piece = self._chosen_piece(f"{name}, {place}", shares)
                 value = value + (1 if place > 0 else -1) * piece.value
-        return BoundedInteger(low, high, named(name, value.with_range(integer(low, high))))
+        return BoundedInteger(kind.low, kind.high, named(name, value.with_range(kind)))
 
     def _chosen_piece(self, name: str, shares: Sequence[tuple[Signal, Signal]]) -> BoundedInteger:
         """The piece p whose bit is 1, or 0 if none is, given 1/(p+1) for each."""
@@ -338,9 +336,7 @@ class IntegerGadgets:
         for k, (bit, share) in enumerate(shares):
             kept = gate(f"{name}: 1/(x+1), {k}", share, blockers=(1 - bit).with_range(BIT))
             inverse = inverse - bit + kept
-        inverse = named(
-            f"{name}: 1/(x+1)", inverse.with_range(ValueRange(Polynomial.coerce(0), Polynomial.coerce(1), None))
-        )
+        inverse = named(f"{name}: 1/(x+1)", inverse.with_range(real(0, 1)))
         return self.integer_at(name, 1 - inverse, inverse)
 
     def _choose_by_units(self, name: str, options: Sequence[tuple[Signal, BoundedInteger]]) -> Signal | None:
@@ -366,7 +362,7 @@ class IntegerGadgets:
     ) -> dict[int, list[tuple[Signal, Signal]]]:
         """For each multiple of n, the bits of the options that reach it, and 1/(p+1) for the option's piece p there."""
         unit, end = (
-            ValueRange(Polynomial.coerce(0), Polynomial.coerce(1), None),
+            real(0, 1),
             self.layout.last_visible.to_signal(self.layout.input_bit),
         )
         shares: dict[int, list[tuple[Signal, Signal]]] = {}
@@ -399,7 +395,7 @@ def _integer_from_lookup(name: str, found: Signal, high: Polynomial) -> BoundedI
     """The number that a lookup retrieved."""
     value = named(name, found[0].with_range(integer(0, high)))
     square = found[1].with_range(integer(0, high * high))
-    return BoundedInteger(Polynomial.coerce(0), high, value, square=square, inverse=found[2])
+    return BoundedInteger(Polynomial(0), high, value, square=square, inverse=found[2])
 
 
 def conjunction(name: str, *presences: Signal | None) -> Signal | None:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from softmachine.ir import Signal, position
 from softmachine.ir.ranges import BIT
+from softmachine.languages.rasp.types import is_at_least
 from softmachine.support.polynomial import Polynomial
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import I_SQUARED, N_PLUS_ONE, RECIPROCAL, Feature, I, Monomial, N
@@ -73,16 +74,10 @@ class LinearInPosition:
     @property
     def bounds(self) -> tuple[Polynomial, Polynomial]:
         """A lower and an upper bound for all 1 ≤ i ≤ n, and of 0."""
-        ends = [
-            Polynomial((Fraction(self.a + self.b), Fraction(self.c))),
-            Polynomial((Fraction(self.a), Fraction(self.b + self.c))),
-        ]
-        low = high = Polynomial.coerce(0)
-        for end in ends:
-            constant, slope = end.coefficients
-            # For n ≥ 1, u + v n is not negative if it is not at n = 1 and v ≥ 0.
-            low = low if constant + slope >= 0 and slope >= 0 else low.lower_bound(end)
-            high = high if constant + slope <= 0 and slope <= 0 else high.upper_bound(end)
+        zero = low = high = Polynomial(0)
+        for end in (Polynomial(self.a + self.b, self.c), Polynomial(self.a, self.b + self.c)):
+            low = low if is_at_least(end, zero) else low.lower_bound(end)
+            high = high if is_at_least(zero, end) else high.upper_bound(end)
         return low, high
 
 

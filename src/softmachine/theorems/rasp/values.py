@@ -9,7 +9,7 @@ from math import lcm
 from typing import TypeAlias
 
 from softmachine.ir import Signal
-from softmachine.ir.ranges import BIT, ValueRange, integer
+from softmachine.ir.ranges import BIT, ValueRange, integer, real
 from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.values import identity_key, is_number
@@ -104,13 +104,15 @@ class BoundedInteger:
     @property
     def slopes(self) -> tuple[int, int]:
         """The coefficients of n in the bounds of -x and x."""
-        below, above = (self.low * -1).coefficients, self.high.coefficients
-        return _is_positive((*below, Fraction(0))[1]), _is_positive((*above, Fraction(0))[1])
+        return self._positive_coefficients(1)
 
     @property
     def slack(self) -> tuple[int, int]:
         """The constant terms of the bounds of -x and x."""
-        return _is_positive((self.low * -1).coefficients[0]), _is_positive(self.high.coefficients[0])
+        return self._positive_coefficients(0)
+
+    def _positive_coefficients(self, power: int) -> tuple[int, int]:
+        return max(int(-self.low.coefficient(power)), 0), max(int(self.high.coefficient(power)), 0)
 
     @property
     def depends_on_length(self) -> bool:
@@ -141,10 +143,6 @@ class BoundedFraction:
 
 
 Value: TypeAlias = Categorical | BoundedInteger | BoundedFraction
-
-
-def _is_positive(number: Fraction) -> int:
-    return max(int(number), 0)
 
 
 def may_be_undefined(value: Value) -> bool:
@@ -197,8 +195,8 @@ def as_number(value: Value) -> BoundedInteger | BoundedFraction:
     denominator = lcm(*(number.denominator for number in numbers))
     low, high = min([Fraction(0), *numbers]), max([Fraction(0), *numbers])
     if denominator > 1:
-        real = ValueRange(Polynomial.coerce(low), Polynomial.coerce(high), None)
-        return BoundedFraction(value.weighted_sum(_number_of_boolean, real), denominator, 0, presence=presence)
+        number = value.weighted_sum(_number_of_boolean, real(low, high))
+        return BoundedFraction(number, denominator, 0, presence=presence)
     kind = integer(int(low), int(high))
     line = LinearInPosition(int(numbers[0])) if value.is_constant else None
     square = value.weighted_sum(

@@ -314,7 +314,7 @@ def _samples(argument: ArgumentTerm | Value, kind: Type) -> Iterable[Value]:
         return (argument,)
     if isinstance(kind, FiniteType):
         return kind.values
-    low, high = kind.low.evaluate(SAMPLE_LENGTH), kind.high.evaluate(SAMPLE_LENGTH)
+    low, high = (int(end.at(SAMPLE_LENGTH)) for end in (kind.low, kind.high))
     if isinstance(kind, FractionType):
         quarters = (to_value(Fraction(k, 4)) for k in range(4 * max(low, -1), 4 * min(high, 1) + 1))
         return islice(quarters, MAX_SAMPLES)

@@ -86,7 +86,7 @@ class TruthGadgets:
             relu(f"{name}: above 0", slope * number),
             relu(f"{name}: above the unit", slope * number - self.true_value),
         )
-        shares = ValueRange(Polynomial.coerce(0), Polynomial.coerce(1), OVER_POSITIONS)
+        shares = ValueRange(Polynomial(0), Polynomial(1), OVER_POSITIONS)
         return named(name, (rise - beyond).with_range(shares if self.sign is SignUnits.RELU else BIT))
 
     def mark_as_bit(self, signal: Signal) -> Signal:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from softmachine.ir import Signal, constant, named, position, relu, stack
 from softmachine.ir.gadgets import all_of
-from softmachine.ir.ranges import BIT, ValueRange, integer
+from softmachine.ir.ranges import BIT, integer, real
 from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import UNDEFINED, Reduction, Undefined
@@ -317,9 +317,7 @@ class Aggregates(CategoricalAggregates):
         gap = self.heads.integers.layout.inverse_visible * Fraction(1, reach)
         scale = position(gap)
         centre = values.value * sign
-        rank = centre.with_range(
-            integer(values.low.lower_bound(values.high * -1), values.high.upper_bound(values.low * -1))
-        )
+        rank = centre.with_range(integer(values.low.lower_bound(-values.high), values.high.upper_bound(-values.low)))
 
         # Ranks lie between -1/4 and 1/4, so that the sink is 1/2 below the selected keys.
         return self._number_from_head(
@@ -393,9 +391,9 @@ class Aggregates(CategoricalAggregates):
         over, value, none = None, None, None
         product = selector.single_product
         if product is not None:
-            real = values.value if isinstance(values, BoundedInteger) else self.heads.integers.to_real(values)
-            head, none = self.heads.fetch(f"mean of {name}", product, real, single=False)
-            value = head[0].with_range(ValueRange(real.ranges[0].low, real.ranges[0].high, None))
+            number = values.value if isinstance(values, BoundedInteger) else self.heads.integers.to_real(values)
+            head, none = self.heads.fetch(f"mean of {name}", product, number, single=False)
+            value = head[0].with_range(real(number.ranges[0].low, number.ranges[0].high))
         if addend is not None:
             count, (total,) = self.heads.count_and_sum(name, selector, [addend])
             if none is None:
@@ -441,7 +439,7 @@ class Aggregates(CategoricalAggregates):
         return product is not None and product.is_reflexive and self.heads.mask_of(product) is not Mask.PAST
 
     def _as_presence(self, bit: Signal) -> BoundedInteger:
-        return BoundedInteger(Polynomial.coerce(0), Polynomial.coerce(1), bit.with_range(BIT))
+        return BoundedInteger(Polynomial(0), Polynomial(1), bit.with_range(BIT))
 
     def _all_defined(
         self, name: str, selector: SignedSelector, values: BoundedInteger | BoundedFraction
@@ -478,7 +476,7 @@ class Aggregates(CategoricalAggregates):
         )
         if found.value is not None and isinstance(extra, BoundedFraction) and extra.value is not None:
             kinds = found.value.ranges[0], extra.value.ranges[0]
-            kind = ValueRange(kinds[0].low.lower_bound(kinds[1].low), kinds[0].high.upper_bound(kinds[1].high), None)
+            kind = real(kinds[0].low.lower_bound(kinds[1].low), kinds[0].high.upper_bound(kinds[1].high))
             value = named(f"{name} or default", (found.value + extra.value).with_range(kind))
         if (
             found.numerator_and_denominator is not None
@@ -487,7 +485,7 @@ class Aggregates(CategoricalAggregates):
             and isinstance(extra, BoundedFraction)
         ):
             assert extra.value is not None
-            kind = ValueRange(extra.value.ranges[0].low, extra.value.ranges[0].high, "1")
+            kind = integer(extra.value.ranges[0].low, extra.value.ranges[0].high)
             more = BoundedInteger(kind.low, kind.high, extra.value.with_range(kind))
             over = (
                 self.heads.integers.add(found.numerator_and_denominator[0], more, None),

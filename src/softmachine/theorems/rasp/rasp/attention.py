@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from softmachine.ir import Signal, attend, constant, named, position, stack
 from softmachine.ir.gadgets import mean, select
-from softmachine.ir.ranges import BIT, ValueRange
+from softmachine.ir.ranges import BIT, integer, real, union
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Polynomial
 from softmachine.theorems.rasp.integers import IntegerGadgets
@@ -76,7 +76,7 @@ class SelectorHeads:
             query, key = self.query_and_key(product, Fraction(0))
             head = attend(name, query=query, key=key, value=read, mask=mask, gap=1)
         unit = head[0] + frame.sink if mask is Mask.PAST else head[0]
-        return unit.with_range(ValueRange(Polynomial.coerce(0), Polynomial.coerce(1), None)), head[1:]
+        return unit.with_range(real(0, 1)), head[1:]
 
     def fetch(self, name: str, product: SelectorProduct, values: Signal, *, single: bool) -> tuple[Signal, Signal]:
         """The mean of the values of the selected keys, or the sink's values if there is none; and a bit for the latter.
@@ -226,12 +226,7 @@ class SelectorHeads:
         results = []
         for k, item in enumerate((ones, *addends)):
             label = f"sum {k} of {name}" if k else f"width of {name}"
-            parts = [
-                found[k * len(masks) + v].with_range(
-                    ValueRange(Polynomial.coerce(item.low), Polynomial.coerce(item.high), None)
-                )
-                for v in range(len(masks))
-            ]
+            parts = [found[k * len(masks) + v].with_range(real(item.low, item.high)) for v in range(len(masks))]
             share = parts[0] if grid is None else self._contract(label, grid, parts)
             results.append(finder.recover_scaled(label, share, unit, item.low, item.high))
         return results
@@ -241,7 +236,7 @@ class SelectorHeads:
         total = constant(0)
         for v, part in enumerate(parts):
             total = total + select(f"{name}: row {v}", grid.query[v].with_range(BIT), part, constant(0))
-        return named(f"{name}: row", total.with_range(_bounding_interval(parts)))
+        return named(f"{name}: row", total.with_range(union([real(0, 0), *(part.ranges[0] for part in parts)])))
 
     def _last_position(self, name: str, product: SelectorProduct) -> BoundedInteger:
         """The last position whose index is below all bounds, possibly below 1; clipped by the lookup."""
@@ -298,7 +293,7 @@ class SelectorHeads:
             mask=Mask.ALL,
             gap=1,
         )
-        unit = head[0].with_range(ValueRange(Polynomial.coerce(0), Polynomial.coerce(1), None))
+        unit = head[0].with_range(real(0, 1))
         counts = [finder.integer_at(f"keys of {name}: count", 1 - unit, unit)]
         counts += [finder.integer_at(f"keys of {name}: sum {k + 1}", head[k + 1], unit) for k in range(len(addends))]
         means = mean(f"prefix means of {name}", stack(*(count.value for count in counts)))
@@ -314,11 +309,4 @@ def _with_bounds(number: BoundedInteger, low: Polynomial, high: Polynomial) -> B
     """The same number, with bounds that are known to hold."""
     if number.linear_form is not None:
         return number
-    kind = ValueRange(low, high, "1")
-    return BoundedInteger(low, high, number.value.with_range(kind), presence=number.presence)
-
-
-def _bounding_interval(parts: Sequence[Signal]) -> ValueRange:
-    low = min([Fraction(0), *(part.ranges[0].low.at(0) for part in parts)])
-    high = max([Fraction(0), *(part.ranges[0].high.at(0) for part in parts)])
-    return ValueRange(Polynomial.coerce(low), Polynomial.coerce(high), None)
+    return BoundedInteger(low, high, number.value.with_range(integer(low, high)), presence=number.presence)

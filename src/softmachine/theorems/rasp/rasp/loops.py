@@ -7,18 +7,16 @@ if the loop has not converged, everything that depends on it is undefined.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from softmachine.ir import Signal, loop, named, stack
 from softmachine.ir.gadgets import all_of, any_of, round_unit_bit
-from softmachine.ir.ranges import BIT, ValueRange, integer
+from softmachine.ir.ranges import BIT, ValueRange, integer, union
 from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.types import FiniteType, IntegerType, Type
 from softmachine.languages.rasp.values import identity_key
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Polynomial
 from softmachine.theorems.rasp.rasp.selection import PairTable, SelectorProduct
 from softmachine.theorems.rasp.values import BoundedInteger, Categorical, Value, as_number, one_hot
 from softmachine.transformer.features import N_PLUS_ONE, Feature
@@ -111,8 +109,7 @@ def _pack(value: Categorical | BoundedInteger, found: Type, letter: Signal) -> S
 
 def _packed_ranges(found: Type) -> ValueRange:
     assert isinstance(found, IntegerType)
-    low, high = (Polynomial(tuple(map(Fraction, end.coefficients))) for end in (found.low, found.high))
-    return integer(low.lower_bound(Polynomial.coerce(0)), high.upper_bound(Polynomial.coerce(0)))
+    return union([integer(found.low, found.high), integer(0, 0)])
 
 
 def _unpack(carried: Signal, kinds: Mapping[str, Type]) -> dict[str, Value]:

@@ -14,7 +14,7 @@ from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import UNDEFINED, Definition, Operator
 from softmachine.languages.rasp.program import RaspProgram
 from softmachine.languages.rasp.selector_facts import match_counted_selector
-from softmachine.languages.rasp.types import FiniteType, FractionType, IntegerType, Type
+from softmachine.languages.rasp.types import FiniteType, FractionType, IntegerType, Type, is_at_least
 from softmachine.languages.rasp.values import apply, identity_key, is_number
 from softmachine.support.errors import ConstructionError, SourceLocation
 from softmachine.support.polynomial import Polynomial
@@ -123,14 +123,9 @@ class Lowering:
             return constant_value(found.values[0], self.layout.input_bit)
         if not isinstance(value, BoundedInteger) or not isinstance(found, IntegerType) or value.linear_form is not None:
             return value
-        low, high = (Polynomial(tuple(map(Fraction, end.coefficients))) for end in (found.low, found.high))
-        zero = Polynomial.coerce(0)
-        low = (
-            zero
-            if min(found.low.evaluate(1), found.low.evaluate(2) - found.low.evaluate(1)) >= 0
-            else low.lower_bound(zero)
-        )
-        kind = integer(low, high.upper_bound(zero))
+        zero = Polynomial(0)
+        low = zero if is_at_least(found.low, zero) else found.low.lower_bound(zero)
+        kind = integer(low, found.high.upper_bound(zero))
         if found.low.degree > 1 or found.high.degree > 1 or not kind.is_within(value.value_range):
             return value
         return replace(value, low=kind.low, high=kind.high, value=value.value.with_range(kind))

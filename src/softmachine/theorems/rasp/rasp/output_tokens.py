@@ -14,7 +14,7 @@ from math import gcd
 
 from softmachine.languages.rasp import RaspProgram
 from softmachine.languages.rasp.ir import UNDEFINED, Repeat, Value
-from softmachine.languages.rasp.types import ZERO, FiniteType, FractionType, IntegerType, LengthPolynomial
+from softmachine.languages.rasp.types import ZERO, FiniteType, FractionType, IntegerType, is_at_least
 from softmachine.languages.rasp.values import PartialValue, format_value, is_number, normalise_number
 from softmachine.theorems.shared.recogniser_codec import unused_token
 
@@ -48,7 +48,7 @@ class OutputVocabulary:
         found = self.program.types[self.program.output]
         if isinstance(found, FiniteType) or not self.only_integers:
             return 0
-        return max(abs(end.evaluate(n)) for end in (found.low, found.high) for n in (1, max(length, 1)))
+        return max(abs(int(end.at(n))) for end in (found.low, found.high) for n in (1, max(length, 1)))
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -57,8 +57,8 @@ class OutputVocabulary:
             case FiniteType(values=values):
                 listed: Iterator[Value] = iter(values)
             case IntegerType(low=low, high=high) | FractionType(low=low, high=high) if self.only_integers:
-                smallest = low.constant if not low.degree else 0 if low.is_at_least(ZERO) else -self.max_integer
-                most = high.constant if not high.degree else self.max_integer
+                smallest = int(low.at(0)) if not low.degree else 0 if is_at_least(low, ZERO) else -self.max_integer
+                most = int(high.at(0)) if not high.degree else self.max_integer
                 listed = iter(range(max(smallest, -self.max_integer), min(most, self.max_integer) + 1))
             case FractionType() as found:
                 listed = _list_fractions(found)
@@ -96,12 +96,8 @@ class OutputVocabulary:
 
     @property
     def _bounds(self) -> tuple[str, ...]:
-        return (MORE,) if self._min_value.is_at_least(ZERO) else (MORE, LESS)
-
-    @property
-    def _min_value(self) -> LengthPolynomial:
         found = self.program.types[self.program.output]
-        return ZERO if isinstance(found, FiniteType) else found.low
+        return (MORE,) if isinstance(found, FiniteType) or is_at_least(found.low, ZERO) else (MORE, LESS)
 
     @cached_property
     def only_integers(self) -> bool:
@@ -134,7 +130,7 @@ class OutputVocabulary:
 
 def _list_fractions(found: FractionType) -> Iterator[Value]:
     """Fractions between two bounds, by denominator, up to the largest number of tokens."""
-    low, high = found.low.constant, found.high.constant
+    low, high = int(found.low.at(0)), int(found.high.at(0))
     count = 0
     for denominator in range(1, MAX_DENOMINATOR + 1):
         new = [p for p in range(low * denominator, high * denominator + 1) if gcd(p, denominator) == 1]

@@ -91,7 +91,7 @@ class ScaledInteger:
 
     def __neg__(self) -> ScaledInteger:
         return ScaledInteger(
-            self.high * -1, self.low * -1, -self.share, None if self.value is None else -self.value, self.square
+            -self.high, -self.low, -self.share, None if self.value is None else -self.value, self.square
         )
 
     def __add__(self, other: ScaledInteger) -> ScaledInteger:
@@ -104,16 +104,14 @@ class ScaledInteger:
 
 def position_signal() -> ScaledInteger:
     """The position i."""
-    zero, length = Polynomial.coerce(0), Polynomial.variable()
+    zero, length = Polynomial(0), Polynomial(0, 1)
     return ScaledInteger(zero, length, position(RAMP), position(I), position(I_SQUARED))
 
 
 def constant_signal(number: int, one: Signal) -> ScaledInteger:
     """A constant; ``one`` is 1 where the constant applies, and 0 at the start token."""
     share = position(ShareAfterStart()) * number
-    return ScaledInteger(
-        Polynomial.coerce(min(number, 0)), Polynomial.coerce(max(number, 0)), share, one * number, one * number**2
-    )
+    return ScaledInteger(Polynomial(min(number, 0)), Polynomial(max(number, 0)), share, one * number, one * number**2)
 
 
 def choose_constants(condition: Signal, then: Signal, otherwise: Signal, one: Signal) -> Signal | None:
@@ -197,7 +195,7 @@ class IntegerLookups:
             weighting=softmax_weighting() if self.soft else AVERAGE_HARD,
             explains=partial(explain_sum, name=name),
         )
-        length = Polynomial.variable()
+        length = Polynomial(0, 1)
         number = ScaledInteger(length * term.low, length * term.high, constant(0), None)
         return self._lookup_in_pieces(name, number, share, RECIPROCAL, 1 - position(RECIPROCAL), Mask.CAUSAL)
 
