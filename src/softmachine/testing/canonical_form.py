@@ -110,7 +110,7 @@ class _ProgramHash:
     def carried(self, node: Carried) -> Iterable[_Terms]:
         """The numbers that a loop carries; those that it does not change are their initial values.
 
-        Loops do not nest, so that it need not be said which loop carries a number.
+        Loops do not nest, so that a carried number belongs to one loop.
         """
         initial = self.loops[node].initial
         changed = [k for k in range(len(initial)) if (node, k) not in self.unchanged]

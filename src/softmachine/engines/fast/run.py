@@ -129,7 +129,7 @@ class FastRun:
     Args:
         request: The model, the input and the step limit.
         numbers: Not used.
-        said: Tokens already known to follow the prompt.
+        continuation: Tokens already known to follow the prompt.
 
     Raises:
         UsageError: If the fast engine does not support the model.
@@ -137,7 +137,9 @@ class FastRun:
 
     arithmetic = "exact"
 
-    def __init__(self, request: RunRequest, numbers: str | Arithmetic = "exact", said: Sequence[str] = ()) -> None:
+    def __init__(
+        self, request: RunRequest, numbers: str | Arithmetic = "exact", continuation: Sequence[str] = ()
+    ) -> None:
         self.request = request
         self.max_steps = MAX_STEPS if request.max_steps is None else request.max_steps
         model, codec, prompt = request.model, request.codec, request.prompt.tokens
@@ -158,9 +160,11 @@ class FastRun:
             self.run = SinglePassRun(engine, prompt)
         elif isinstance(codec, SegmentedCodec):
             steps = self.max_steps
-            self.run = SegmentedPass(engine, codec, prompt, said, max_steps=steps, max_positions=positions)
+            self.run = SegmentedPass(engine, codec, prompt, continuation, max_steps=steps, max_positions=positions)
         else:
-            self.run = SingleContextRun(engine, codec, prompt, said, max_tokens=self.limit, max_positions=positions)
+            self.run = SingleContextRun(
+                engine, codec, prompt, continuation, max_tokens=self.limit, max_positions=positions
+            )
 
     @property
     def tokens(self) -> Sequence[str]:

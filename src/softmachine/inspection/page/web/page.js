@@ -289,8 +289,10 @@ class Page {
         ? [data.context.decodes ? ', emits ' : ', answers ', named(emitted, 20, { class: 'tag warm' })]
         : []),
     );
-    byId('decision').textContent =
-      model.decisions && this.state.sharpness === null ? shown(model.decisions[position], 600) : '';
+    const decision = model.decisions && this.state.sharpness === null ? shown(model.decisions[position], 600) : '';
+    // Names of heads are between asterisks.
+    const parts = decision.split(/(?<=head )\*(.+?)\*(?=, )/);
+    byId('decision').replaceChildren(...parts.map((part, k) => (k % 2 ? el('em', {}, part) : part)));
     byId('announcement').textContent = byId('where').textContent;
   }
 }
