@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.engines.dense.forward_pass import convert_features
+from softmachine.engines.dense.forward_pass import evaluate_features
 from softmachine.engines.numerics import find_arithmetic
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import N_PLUS_ONE, RECIPROCAL, Bit, I
@@ -16,7 +16,7 @@ FEATURES = (I, RECIPROCAL, Bit(1))
 @pytest.mark.parametrize("name", ["exact", "float64"])
 def test_features_have_their_values_wherever_a_range_begins(positions: range, name: str) -> None:
     numbers = find_arithmetic(name)
-    found = convert_features(numbers, FEATURES, positions, None)
+    found = evaluate_features(numbers, FEATURES, positions, None)
     expected = numbers.convert([[feature.at(i) for feature in FEATURES] for i in positions])
     assert found.shape == (len(positions), len(FEATURES))
     assert found.value.tolist() == expected.value.tolist()
@@ -24,6 +24,6 @@ def test_features_have_their_values_wherever_a_range_begins(positions: range, na
 
 def test_where_the_length_is_known_nothing_is_asked_beyond_it() -> None:
     numbers = find_arithmetic("exact")
-    assert convert_features(numbers, (N_PLUS_ONE, I), range(2), 4).value.tolist() == [[5, 0], [5, 1]]
+    assert evaluate_features(numbers, (N_PLUS_ONE, I), range(2), 4).value.tolist() == [[5, 0], [5, 1]]
     with pytest.raises(ConstructionError, match="depends on the length"):
-        convert_features(numbers, (N_PLUS_ONE,), range(2), None)
+        evaluate_features(numbers, (N_PLUS_ONE,), range(2), None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.forward_pass import DenseTransformer, Pass
+from softmachine.engines.dense.forward_pass import Pass, PreparedTransformer
 from softmachine.engines.numerics import Arithmetic, Tensor
 from softmachine.transformer.weights import Transformer
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from softmachine.engines.dense.acceleration import Accelerator
 
 
-class DenseEngine(DenseTransformer):
+class DenseEngine(PreparedTransformer):
     """Runs a transformer in an arithmetic.
 
     Args:

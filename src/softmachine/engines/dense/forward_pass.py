@@ -25,7 +25,7 @@ _overflow_ignored = np.errstate(over="ignore", invalid="ignore")
 """Suppresses NumPy's overflow warnings: arithmetics check the range themselves at every decision."""
 
 
-class DenseTransformer:
+class PreparedTransformer:
     """A transformer whose weights are prepared for an arithmetic.
 
     Args:
@@ -108,7 +108,7 @@ class DenseLayer:
             groups=groups,
             order=_head_order(layer.heads, groups),
             projection=prepare_affine_map(
-                stack_maps([part for group in groups for part in group_projections(group)], width), arithmetic
+                stack_maps([part for group in groups for part in projections_of_group(group)], width), arithmetic
             ),
             output=arithmetic.compile_residual_affine(outputs.rows, outputs.columns, (Fraction(0),) * width),
             network=_prepare_network(layer.feed_forward, arithmetic),
@@ -116,7 +116,7 @@ class DenseLayer:
 
     def split_projections(self, projected: Tensor) -> Iterator[HeadGroup]:
         """Split projections into keys, queries and values of each head group."""
-        sizes = (len(part.bias) for group in self.groups for part in group_projections(group))
+        sizes = (len(part.bias) for group in self.groups for part in projections_of_group(group))
         parts = (projected[..., start:end] for start, end in pairwise([0, *accumulate(sizes)]))
         for group in self.groups:
             yield HeadGroup(group, next(parts), [next(parts) for _ in group], [next(parts) for _ in group])
@@ -153,7 +153,7 @@ class Pass:
         length: The length n of the input, for models that read it.
     """
 
-    def __init__(self, engine: DenseTransformer, batch: int, length: int | None) -> None:
+    def __init__(self, engine: PreparedTransformer, batch: int, length: int | None) -> None:
         self.engine = engine
         self.batch = batch
         self.length = length
@@ -192,7 +192,7 @@ class Pass:
     def embed_positions(self, positions: range) -> Tensor:
         """Return the position embedding: (position, coordinate)."""
         engine = self.engine
-        features = convert_features(engine.arithmetic, engine.transformer.features, positions, self.length)
+        features = evaluate_features(engine.arithmetic, engine.transformer.features, positions, self.length)
         return engine.position_embedding(features)
 
     def run_loop(self, stream: Tensor, block: int, count: int) -> Tensor:
@@ -308,7 +308,7 @@ class Pass:
         return int(indices.shape[1])
 
 
-def convert_features(numbers: Arithmetic, features: Sequence[Feature], positions: range, length: int | None) -> Tensor:
+def evaluate_features(numbers: Arithmetic, features: Sequence[Feature], positions: range, length: int | None) -> Tensor:
     """Return the position features at some positions, with each distinct value converted once: (position, feature)."""
     columns = [[value.as_integer_ratio() for value in feature.values_at(positions, length)] for feature in features]
     index = {ratio: k for k, ratio in enumerate(dict.fromkeys(chain.from_iterable(columns)))}
@@ -342,7 +342,7 @@ def _prepare_network(forward: FeedForward, arithmetic: Arithmetic) -> TensorMap 
     return arithmetic.compile_network(_sparse_affine(forward.first), steps, _sparse_affine(forward.second))
 
 
-def group_projections(group: Sequence[Head]) -> list[AffineMap]:
+def projections_of_group(group: Sequence[Head]) -> list[AffineMap]:
     """Return the maps of a group: the keys, then the queries, then the values of its heads."""
     return [group[0].key, *(head.query for head in group), *(head.value for head in group)]
 

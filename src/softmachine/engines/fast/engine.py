@@ -15,7 +15,7 @@ from softmachine.compiler.rewrites.sign_norm import replace_sign_norm
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.grids import MAX_POSITIONS, UnsupportedModel
 from softmachine.engines.fast.analysis.plans import ScoredKeys
-from softmachine.engines.fast.analysis.unrolled_program import UnrolledProgram, require_causal, unroll
+from softmachine.engines.fast.analysis.unrolled_program import UnrolledProgram, require_unrollable, unroll
 from softmachine.engines.fast.bytecode.interpreter import Bytecode, encode_model, is_large
 from softmachine.engines.fast.bytecode.memory import BytecodeHeap
 from softmachine.engines.fast.code_cache import compile_code, define_plain, is_compiled
@@ -73,7 +73,7 @@ class FastEngine:
 
     def _generate(self, tables: bool | None) -> GeneratedCode | Bytecode:
         if tables or (tables is None and is_large(self.transformer)):
-            require_causal(self.transformer)
+            require_unrollable(self.transformer)
             return encode_model(self.transformer)
         try:
             return emit(self.program)

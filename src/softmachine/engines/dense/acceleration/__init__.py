@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from softmachine.engines.dense.acceleration.caches import (
     AppendableKvCache,
-    CachedChoice,
-    IterationCache,
-    RowCache,
-    merge_equal_sequences,
+    AttentionMemo,
+    IncrementalMap,
+    SparseKeyMask,
+    collapse_equal_sequences,
 )
 from softmachine.engines.dense.attention import (
     AttentionRecord,
@@ -39,7 +39,7 @@ from softmachine.engines.dense.attention import (
     relative_bias,
     undecided_error,
 )
-from softmachine.engines.dense.forward_pass import DenseLayer, DenseTransformer, Pass, concat, convert_features
+from softmachine.engines.dense.forward_pass import DenseLayer, Pass, PreparedTransformer, concat, evaluate_features
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.numerics.float import Float
 from softmachine.support.errors import SoftmachineError
@@ -82,7 +82,7 @@ class Accelerator:
         self.transformer, self.arithmetic = transformer, arithmetic
         self._position_cache: tuple[range, int | None, Tensor] | None = None
 
-    def start(self, engine: DenseTransformer, batch: int, length: int | None) -> AcceleratedPass:
+    def start(self, engine: PreparedTransformer, batch: int, length: int | None) -> AcceleratedPass:
         """Start a pass over a batch of sequences."""
         return AcceleratedPass(engine, self, batch, length)
 
@@ -106,18 +106,18 @@ class Accelerator:
         )
         return BatchEngine(weights) if known and not long else None
 
-    def embed_positions(self, engine: DenseTransformer, positions: range, length: int | None) -> Tensor:
+    def embed_positions(self, engine: PreparedTransformer, positions: range, length: int | None) -> Tensor:
         """Return the position embedding at some positions of an input of length n."""
         start, known = positions.start, self._position_cache
         if known is None or known[1] != length or not known[0].start <= start <= positions.stop <= known[0].stop:
             # With a given length, features may be undefined beyond it.
             ahead = positions if length is not None else range(start, -(-positions.stop // BLOCK_SIZE) * BLOCK_SIZE)
-            features = convert_features(self.arithmetic, self.transformer.features, ahead, length)
+            features = evaluate_features(self.arithmetic, self.transformer.features, ahead, length)
             known = self._position_cache = ahead, length, engine.position_embedding(features)
         return known[2][start - known[0].start : positions.stop - known[0].start]
 
     def predict_indices(
-        self, engine: DenseTransformer, indices: NDArray[np.intp], length: int | None
+        self, engine: PreparedTransformer, indices: NDArray[np.intp], length: int | None
     ) -> NDArray[np.intp]:
         """Return the argmax outputs as indices; sequences undecided with shared bounds are repeated with their own."""
         if self.batch_engine is None or len(indices) < MIN_SHARED_BATCH:
@@ -128,7 +128,7 @@ class Accelerator:
         return found
 
     def predict_chunks(
-        self, engine: DenseTransformer, indices: NDArray[np.intp], length: int | None
+        self, engine: PreparedTransformer, indices: NDArray[np.intp], length: int | None
     ) -> NDArray[np.intp]:
         """Return the argmax outputs as indices, for some sequences at a time."""
         together = max(1, MAX_CHUNK_POSITIONS // max(1, indices.shape[1]))
@@ -148,7 +148,7 @@ class BatchEngine:
         from softmachine.engines.numerics.float_batched import BatchFloat
 
         self.arithmetic = BatchFloat()
-        self.engine = DenseTransformer(transformer, self.arithmetic)
+        self.engine = PreparedTransformer(transformer, self.arithmetic)
         self.accelerator = Accelerator(transformer, self.arithmetic)
         self.is_useful = True
 
@@ -182,12 +182,12 @@ class AcceleratedPass(Pass):
         length: The length n of the input, for models that read it.
     """
 
-    def __init__(self, engine: DenseTransformer, accelerator: Accelerator, batch: int, length: int | None) -> None:
+    def __init__(self, engine: PreparedTransformer, accelerator: Accelerator, batch: int, length: int | None) -> None:
         super().__init__(engine, batch, length)
         self.accelerator = accelerator
         self.kv_cache = AppendableKvCache()
         self._layers: dict[tuple[int, int], DenseLayer] = {}
-        self._head_groups: dict[tuple[int, int, int], IterationCache] = {}
+        self._head_groups: dict[tuple[int, int, int], AttentionMemo] = {}
         self._argmaxes: dict[tuple[int, int, int, int], IncrementalArgmax] = {}
         self._speculator: Speculator | None = None
         self._steps = 0
@@ -213,7 +213,11 @@ class AcceleratedPass(Pass):
         if self._is_looped(where):
             place = where[0], where[2]
             if place not in self._layers:
-                maps = RowCache(layer.projection), RowCache(layer.output), layer.network and RowCache(layer.network)
+                maps = (
+                    IncrementalMap(layer.projection),
+                    IncrementalMap(layer.output),
+                    layer.network and IncrementalMap(layer.network),
+                )
                 self._layers[place] = replace(layer, projection=maps[0], output=maps[1], network=maps[2])
             layer = self._layers[place]
         return super().run_layer(layer, stream, positions, where)
@@ -234,20 +238,18 @@ class AcceleratedPass(Pass):
             and len(positions) >= MIN_DEDUPLICATED_POSITIONS
             and not self.engine.arithmetic.overwrites_inputs
         ):
-            queries = [merge_equal_sequences(query, key) for query in group.queries]
+            queries = [collapse_equal_sequences(query, key) for query in group.queries]
             if all(query.shape[0] == 1 for query, _ in queries):
                 return self._attend_bidirectional(where, group, queries, positions)
         if place not in self._head_groups:
-            self._head_groups[place] = IterationCache(looped=self._is_looped(where))
+            self._head_groups[place] = AttentionMemo(looped=self._is_looped(where))
         cache = self._head_groups[place]
         most = MAX_SCORES if head.weighting.is_hard or key.shape[0] > 1 else min(MAX_SCORES, MAX_SOFTMAX_SCORES)
         together = chunk_size(most, len(group.heads) * key.shape[0] * key.shape[1])
         if len(positions) <= together:
             return self._attend_chunk(cache, index, group, positions, 0)
         if not head.weighting.is_hard:
-            cache = IterationCache(
-                looped=False
-            )  # softmax has too many weights to keep, hard attention chooses few keys
+            cache = AttentionMemo(looped=False)  # softmax has too many weights to keep, hard attention chooses few keys
         parts = []
         for start in range(0, len(positions), together):
             some = slice(start, start + together)
@@ -281,7 +283,7 @@ class AcceleratedPass(Pass):
         return found
 
     def _attend_chunk(
-        self, cache: IterationCache, index: int, group: HeadGroup, positions: range, start: int
+        self, cache: AttentionMemo, index: int, group: HeadGroup, positions: range, start: int
     ) -> list[Tensor]:
         """Return the values that each head retrieves at the positions of a chunk, which begins with query ``start``."""
         numbers, head, key, values = self.engine.arithmetic, group.heads[0], group.key, group.values
@@ -300,7 +302,7 @@ class AcceleratedPass(Pass):
         biases = None if bias is None else concat([bias] * len(group.heads), axis=0)
         choose = partial(numbers.select_keys, bias=biases, visible=repeated, choice=head.weighting.kind)
         try:
-            chosen = cache.find(start, query, key, lambda q, k: CachedChoice.from_mask(choose(q, k)))
+            chosen = cache.find(start, query, key, lambda q, k: SparseKeyMask.from_mask(choose(q, k)))
         except UndecidedError as doubt:
             which, at = divmod(doubt.position, len(positions))
             raise undecided_error(group.heads[which], positions[at], doubt) from None

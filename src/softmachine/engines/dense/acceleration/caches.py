@@ -20,7 +20,7 @@ MAX_CACHED_FLAGS = 1 << 27
 """Limit of the flags kept for the next iteration."""
 
 
-class CachedChoice(NamedTuple):
+class SparseKeyMask(NamedTuple):
     """The keys chosen by some queries.
 
     Args:
@@ -34,13 +34,13 @@ class CachedChoice(NamedTuple):
     key_count: int
 
     @staticmethod
-    def from_mask(flags: Flags) -> CachedChoice:
+    def from_mask(flags: Flags) -> SparseKeyMask:
         """Convert flags over all keys."""
         keys = np.flatnonzero(flags.any(axis=(0, 1)))
         some = flags if len(keys) == flags.shape[-1] else flags[..., keys]
-        return CachedChoice(keys, some, flags.shape[-1])
+        return SparseKeyMask(keys, some, flags.shape[-1])
 
-    def split(self, heads: int) -> list[CachedChoice]:
+    def split(self, heads: int) -> list[SparseKeyMask]:
         """Split by head, if the queries are concatenated head after head."""
         return [self._replace(flags=part) for part in np.split(self.flags, heads, axis=1)]
 
@@ -123,7 +123,7 @@ class AppendableKvCache(KvCache):
         )
 
 
-class IterationCache:
+class AttentionMemo:
     """Attention results of a head group; in a loop, reused in the next iteration if queries and keys are unchanged.
 
     Args:
@@ -143,20 +143,20 @@ class IterationCache:
             key: The keys.
             compute: Computes the result.
         """
-        query, key = merge_equal_sequences(query, key)
+        query, key = collapse_equal_sequences(query, key)
         if not self.looped or query.shape[0] > 1:
             return compute(query, key)
         known = self._before.pop(index, None)
         if known is None or not (is_equal(known[0], query) and is_equal(known[1], key)):
             known = query, key, compute(query, key)
-        kept = [result for *_, result in (known, *self._before.values()) if isinstance(result, CachedChoice)]
+        kept = [result for *_, result in (known, *self._before.values()) if isinstance(result, SparseKeyMask)]
         if sum(result.flags.size for result in kept) <= MAX_CACHED_FLAGS:
             self._before[index] = known
         found: Found = known[2]
         return found
 
 
-class RowCache:
+class IncrementalMap:
     """A positionwise map in a loop: positions that are unchanged since the last iteration are reused.
 
     The map acts on each position separately, so an earlier error bound remains valid.
@@ -207,7 +207,7 @@ def _replace_positions(old: Array, which: NDArray[np.intp], new: Array) -> Array
     return found
 
 
-def merge_equal_sequences(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+def collapse_equal_sequences(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
     """Reduce queries and keys to batch size 1 if they are equal for all sequences, as for position-only heads."""
     same = query.shape[0] > 1 and all(
         (part == part[:1]).all() for x in (query, key) for part in (x.value, x.error) if part is not None

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from softmachine.engines.dense.acceleration import BLOCK_SIZE, Accelerator
-from softmachine.engines.dense.forward_pass import concat_columns, convert_features, group_by_keys, stack_maps
+from softmachine.engines.dense.forward_pass import concat_columns, evaluate_features, group_by_keys, stack_maps
 from softmachine.engines.numerics.base import Flags, Floats
 from softmachine.engines.numerics.float_unchecked import UncheckedFloat
 from softmachine.support.errors import InputError, SoftmachineError
@@ -349,7 +349,7 @@ class _KvCache:
 
 def _evaluate_features(features: tuple[Feature, ...], positions: range) -> Floats:
     """Return features at some positions: (positions, features)."""
-    found: Floats = convert_features(_ARITHMETIC, features, positions, None).value
+    found: Floats = evaluate_features(_ARITHMETIC, features, positions, None).value
     return found
 
 

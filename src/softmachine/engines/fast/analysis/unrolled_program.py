@@ -121,7 +121,7 @@ def unroll(transformer: Transformer) -> UnrolledProgram:
         TooExpensiveError: If its loops have too many iterations, and the cost was not approved.
         ConstructionError: If it has a layer norm.
     """
-    require_causal(transformer)
+    require_unrollable(transformer)
     transformer.require_no_layer_norm("an unrolled program has none: replace norms of a single number by steps")
     unrolling = _Unrolling(transformer)
     for block in transformer.blocks:
@@ -131,7 +131,7 @@ def unroll(transformer: Transformer) -> UnrolledProgram:
     return UnrolledProgram(tuple(unrolling.atoms), tuple(unrolling.heads), logits, len(transformer.vocabulary))
 
 
-def require_causal(transformer: Transformer) -> None:
+def require_unrollable(transformer: Transformer) -> None:
     """Check that a transformer can decode, and that its loops can be unrolled at an affordable cost.
 
     Raises:
