@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from inspect import getsource, signature, unwrap
@@ -194,12 +195,12 @@ class _Call:
                 for tape in self._call(call):
                     self.registers.release(tape)
             case ast.Assign([ast.Name(name)], value):
-                tape, temporary = self._value(value)
-                self._assign(name, tape, temporary)
+                self._assign(name, value)
             case ast.Assign([ast.Tuple(names)], ast.Call() as call):
                 for target, tape in zip(names, self._call(call), strict=True):
                     assert isinstance(target, ast.Name)
-                    self._assign(target.id, tape, temporary=True)
+                    self.registers.copy(self._tape(target.id), tape)
+                    self.registers.release(tape)
             case ast.AugAssign(ast.Name(name), operator, value) if type(operator) in _REGISTER_METHODS:
                 self._add_or_subtract(self._tape(name), type(operator), value)
             case ast.AugAssign(ast.Name(name), ast.FloorDiv(), ast.Constant(2)):
@@ -222,8 +223,15 @@ class _Call:
         assert isinstance(bound, _Tape), name
         return bound.number
 
-    def _assign(self, name: str, tape: int, temporary: bool) -> None:
-        self.registers.copy(self._tape(name), tape)
+    def _assign(self, name: str, value: ast.expr) -> None:
+        with self._read(value) as tape:
+            self.registers.copy(self._tape(name), tape)
+
+    @contextmanager
+    def _read(self, node: ast.expr) -> Iterator[int]:
+        """Compile an expression; the value is its tape, which is released at the end if it is a temporary one."""
+        tape, temporary = self._value(node)
+        yield tape
         self._drop(tape, temporary)
 
     def _drop(self, tape: int, temporary: bool) -> None:
@@ -235,14 +243,13 @@ class _Call:
         if isinstance(value, ast.Constant) and value.value == 1:
             getattr(self.registers, "increment" if operator is ast.Add else "decrement")(tape)
             return
-        other, temporary = self._value(value)
-        if other != tape:
-            getattr(self.registers, _REGISTER_METHODS[operator])(tape, other)
-        elif operator is ast.Add:
-            self.registers.double(tape)
-        else:
-            self.registers.constant(tape, 0)
-        self._drop(other, temporary)
+        with self._read(value) as other:
+            if other != tape:
+                getattr(self.registers, _REGISTER_METHODS[operator])(tape, other)
+            elif operator is ast.Add:
+                self.registers.double(tape)
+            else:
+                self.registers.constant(tape, 0)
 
     def _if(self, test: ast.expr, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
         yes, no = self._branch(test)
@@ -263,8 +270,7 @@ class _Call:
 
     def _for(self, name: str, bounds: list[ast.expr], body: list[ast.stmt]) -> None:
         first, last = bounds if len(bounds) == 2 else (ast.Constant(0), bounds[0])
-        tape, temporary = self._value(first)
-        self._assign(name, tape, temporary)
+        self._assign(name, first)
         limit = f"{name} stops"  # not a Python identifier, hence unique
         tape, temporary = self._value(last)
         self.names[limit] = _Tape(tape if temporary else self._copied(tape))
@@ -296,9 +302,8 @@ class _Call:
         return self._branch_on(node, BITS)
 
     def _branch_on(self, node: ast.expr, wanted: tuple[int, ...]) -> tuple[int, int]:
-        tape, temporary = self._value(node)
-        self._drop(tape, temporary)
-        return self.registers.branch(tape, wanted)
+        with self._read(node) as tape:
+            return self.registers.branch(tape, wanted)
 
     def _and_or(self, parts: list[ast.expr], every: bool) -> tuple[int, int]:
         """Compile AND or OR with short-circuit evaluation."""
@@ -314,13 +319,10 @@ class _Call:
         return (yes, settled) if every else (settled, no)
 
     def _compare(self, one: ast.expr, operator: ast.cmpop, other: ast.expr) -> tuple[int, int]:
-        x, x_temporary = self._value(one)
-        y, y_temporary = self._value(other)
-        if x == y:
-            raise self._unsupported(one)
-        outcomes = self.registers.compare(x, y)
-        self._drop(x, x_temporary)
-        self._drop(y, y_temporary)
+        with self._read(one) as x, self._read(other) as y:
+            if x == y:
+                raise self._unsupported(one)
+            outcomes = self.registers.compare(x, y)
         wanted = {ast.Lt: (0,), ast.LtE: (0, 1), ast.Eq: (1,), ast.NotEq: (0, 2), ast.GtE: (1, 2), ast.Gt: (2,)}
         yes, no = self.registers.new_state(), self.registers.new_state()
         for number, state in enumerate(outcomes):
@@ -370,9 +372,8 @@ class _Call:
         tape = self.registers.allocate()
 
         def take(node: ast.expr) -> None:
-            value, temporary = self._value(node)
-            self.registers.copy(tape, value)
-            self._drop(value, temporary)
+            with self._read(node) as value:
+                self.registers.copy(tape, value)
 
         self._if(test, lambda: take(then), lambda: take(otherwise))
         return tape
@@ -429,9 +430,8 @@ class _Call:
                 case ast.Constant(str(text)):
                     self.registers.emit_text(text)
                 case ast.FormattedValue(number, format_spec=ast.JoinedStr([ast.Constant("b")])):
-                    tape, temporary = self._value(number)
-                    self.registers.emit_number(tape)
-                    self._drop(tape, temporary)
+                    with self._read(number) as tape:
+                        self.registers.emit_number(tape)
                 case _:
                     raise self._unsupported(given)
         return []

@@ -223,7 +223,6 @@ class ElementwiseGadgets(Arithmetic):
         for bit, ratio in options:
             scaled = self.integers.to_real(ratio) * factor
             kind = union([integer(0, 0), scaled.ranges[0]])
-            whole = scaled.with_range(integer(kind.low, kind.high))
-            numbers.append((bit, BoundedInteger(kind.low, kind.high, whole)))
+            numbers.append((bit, BoundedInteger(scaled.with_range(integer(kind.low, kind.high)))))
         chosen = self.integers.choose_integer(name, numbers)
         return BoundedFraction(chosen.value * Fraction(1, factor), factor, 0, presence=presence)

@@ -96,8 +96,8 @@ class IntegerGadgets:
                 if pieces == 1 and piece.square is not None:
                     square = square + piece.square
         _, end = self.layout.last_visible.bounds
-        number = BoundedInteger(end * low, end * high, value, square=square if max(-low, high) == 1 else None)
-        return replace(number, value=named(name, value.with_range(number.value_range)))
+        value = named(name, value.with_range(integer(end * low, end * high)))
+        return BoundedInteger(value, square=square if max(-low, high) == 1 else None)
 
     # Integers that are known
 
@@ -195,7 +195,7 @@ class IntegerGadgets:
         if line is not None:
             low, high = line.bounds
             square = line.square_signal(self.layout.input_bit)
-        return BoundedInteger(low, high, value.with_range(integer(low, high)), line, square, presence=presence)
+        return BoundedInteger(value.with_range(integer(low, high)), line, square, presence=presence)
 
     def multiply(self, number: BoundedInteger, factor: int) -> BoundedInteger:
         """A multiple; no unit."""
@@ -206,7 +206,7 @@ class IntegerGadgets:
         square = None if number.square is None else number.square * factor**2
         line = None if number.linear_form is None else number.linear_form * factor
         value = (number.value * factor).with_range(integer(low, high))
-        return BoundedInteger(low, high, value, line, square, presence=number.presence)
+        return BoundedInteger(value, line, square, presence=number.presence)
 
     def subtract(self, one: BoundedInteger, other: BoundedInteger, presence: Signal | None) -> BoundedInteger:
         """The difference; no unit."""
@@ -215,7 +215,7 @@ class IntegerGadgets:
     def relu(self, name: str, number: BoundedInteger) -> BoundedInteger:
         """max(0, x)."""
         value = relu(name, number.value).with_range(integer(0, number.high))
-        return BoundedInteger(Polynomial(0), number.high, value, presence=number.presence)
+        return BoundedInteger(value, presence=number.presence)
 
     def clip(self, name: str, number: BoundedInteger) -> BoundedInteger:
         """The number clipped to the range from -1 to n, with its square. Gap: 1."""
@@ -225,13 +225,8 @@ class IntegerGadgets:
         _, high = self.layout.last_visible.bounds
         value = named(f"{name}: clipped", value.with_range(integer(-1, high)))
         square = self.lookup_scaled(f"square of {name}", value, position(I_SQUARED)) + relu(f"{name}: -1", -value)
-        return BoundedInteger(
-            Polynomial(-1),
-            high,
-            value,
-            square=square.with_range(integer(0, high * high)),
-            presence=number.presence,
-        )
+        square = square.with_range(integer(0, high * high))
+        return BoundedInteger(value, square=square, presence=number.presence)
 
     def compare(self, name: str, difference: BoundedInteger | BoundedFraction, relation: str) -> Signal:
         """A bit: whether a number is in the relation to 0; 0 at the start token."""
@@ -307,8 +302,7 @@ class IntegerGadgets:
                     label, sign * value - k * end, position(I), gap=gap, even=even
                 )
         _, length = self.layout.last_visible.bounds
-        low, high = length * -pieces[0], length * pieces[1]
-        return BoundedInteger(low, high, named(name, total.with_range(integer(low, high))))
+        return BoundedInteger(named(name, total.with_range(integer(length * -pieces[0], length * pieces[1]))))
 
     # Choice
 
@@ -328,7 +322,7 @@ class IntegerGadgets:
             for place, shares in sorted(self._piece_shares(name, grown).items()):
                 piece = self._chosen_piece(f"{name}, {place}", shares)
                 value = value + (1 if place > 0 else -1) * piece.value
-        return BoundedInteger(kind.low, kind.high, named(name, value.with_range(kind)))
+        return BoundedInteger(named(name, value.with_range(kind)))
 
     def _chosen_piece(self, name: str, shares: Sequence[tuple[Signal, Signal]]) -> BoundedInteger:
         """The piece p whose bit is 1, or 0 if none is, given 1/(p+1) for each."""
@@ -395,7 +389,7 @@ def _integer_from_lookup(name: str, found: Signal, high: Polynomial) -> BoundedI
     """The number that a lookup retrieved."""
     value = named(name, found[0].with_range(integer(0, high)))
     square = found[1].with_range(integer(0, high * high))
-    return BoundedInteger(Polynomial(0), high, value, square=square, inverse=found[2])
+    return BoundedInteger(value, square=square, inverse=found[2])
 
 
 def conjunction(name: str, *presences: Signal | None) -> Signal | None:

@@ -72,9 +72,7 @@ class BoundedInteger:
     """An integer x whose absolute value is at most a multiple of the length.
 
     Args:
-        low: A lower bound, nowhere positive.
-        high: An upper bound, nowhere negative.
-        value: x.
+        value: x; its range is from a lower bound that is nowhere positive to an upper bound that is nowhere negative.
         linear_form: x as a + b i + c n, if it is known to have this form.
         square: x², if it is known.
         inverse: 1/(x+1), if it is known; then 0 ≤ x ≤ n.
@@ -82,8 +80,6 @@ class BoundedInteger:
         selector_of_width: The selector whose width it is, if it is known to be one.
     """
 
-    low: Polynomial
-    high: Polynomial
     value: Signal
     linear_form: LinearInPosition | None = None
     square: Signal | None = None
@@ -94,7 +90,17 @@ class BoundedInteger:
     @property
     def value_range(self) -> ValueRange:
         """The value range of x."""
-        return integer(self.low, self.high)
+        return self.value.ranges[0]
+
+    @property
+    def low(self) -> Polynomial:
+        """The lower bound."""
+        return self.value_range.low
+
+    @property
+    def high(self) -> Polynomial:
+        """The upper bound."""
+        return self.value_range.high
 
     @property
     def pieces(self) -> tuple[int, int]:
@@ -159,7 +165,7 @@ def linear_integer(line: LinearInPosition, letter: Signal) -> BoundedInteger:
     """An integer that is linear in i and n."""
     low, high = line.bounds
     value = line.to_signal(letter)
-    return BoundedInteger(low, high, value.with_range(integer(low, high)), line, line.square_signal(letter))
+    return BoundedInteger(value.with_range(integer(low, high)), line, line.square_signal(letter))
 
 
 def constant_value(value: ir.Value, letter: Signal) -> Categorical:
@@ -202,9 +208,7 @@ def as_number(value: Value) -> BoundedInteger | BoundedFraction:
     square = value.weighted_sum(
         lambda item: _number_of_boolean(item) ** 2, integer(0, int(max(low * low, high * high)))
     )
-    return BoundedInteger(
-        kind.low, kind.high, value.weighted_sum(_number_of_boolean, kind), line, square, presence=presence
-    )
+    return BoundedInteger(value.weighted_sum(_number_of_boolean, kind), line, square, presence=presence)
 
 
 def _number_of_boolean(value: ir.Value) -> Fraction:

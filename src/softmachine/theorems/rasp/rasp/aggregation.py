@@ -11,13 +11,12 @@ from fractions import Fraction
 
 from softmachine.ir import Signal, constant, named, position, relu, stack
 from softmachine.ir.gadgets import all_of
-from softmachine.ir.ranges import BIT, integer, real
+from softmachine.ir.ranges import BIT, integer, real, union
 from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.ir import UNDEFINED, Reduction, Undefined
 from softmachine.languages.rasp.values import PartialValue, identity_key, is_identical, is_number, normalise_number
 from softmachine.support.errors import ConstructionError
-from softmachine.support.polynomial import Polynomial
 from softmachine.theorems.rasp.arithmetic import as_fraction
 from softmachine.theorems.rasp.elementwise import ElementwiseGadgets
 from softmachine.theorems.rasp.integers import conjunction
@@ -345,7 +344,7 @@ class Aggregates(CategoricalAggregates):
         assert here is not None
         result: BoundedInteger | BoundedFraction
         if isinstance(values, BoundedInteger):
-            result = BoundedInteger(values.low, values.high, named(name, here), square=found[2], inverse=found[3])
+            result = BoundedInteger(named(name, here), square=found[2], inverse=found[3])
         else:
             result = replace(values, value=named(name, here), numerator_and_denominator=None)
         presence = None if values.presence is None else presence
@@ -365,8 +364,7 @@ class Aggregates(CategoricalAggregates):
             # The head retrieves 0 where no key is selected; a bounded default can be added there.
             chosen = self.heads.integers.choose_integer(f"{name}: default", [(none, plain)])
             total = self.heads.integers.add(result, chosen, None)
-            low, high = result.low.lower_bound(plain.low), result.high.upper_bound(plain.high)
-            bounded = BoundedInteger(low, high, total.value.with_range(integer(low, high)))
+            bounded = BoundedInteger(total.value.with_range(union([result.value_range, plain.value_range])))
             return replace(bounded, presence=self._presence_of_choice(name, presence, plain.presence, some, none))
         return self.pointwise.choose_case(f"{name} or default", [(some, result), (none, plain)], partial=False)
 
@@ -439,7 +437,7 @@ class Aggregates(CategoricalAggregates):
         return product is not None and product.is_reflexive and self.heads.mask_of(product) is not Mask.PAST
 
     def _as_presence(self, bit: Signal) -> BoundedInteger:
-        return BoundedInteger(Polynomial(0), Polynomial(1), bit.with_range(BIT))
+        return BoundedInteger(bit.with_range(BIT))
 
     def _all_defined(
         self, name: str, selector: SignedSelector, values: BoundedInteger | BoundedFraction
@@ -486,7 +484,7 @@ class Aggregates(CategoricalAggregates):
         ):
             assert extra.value is not None
             kind = integer(extra.value.ranges[0].low, extra.value.ranges[0].high)
-            more = BoundedInteger(kind.low, kind.high, extra.value.with_range(kind))
+            more = BoundedInteger(extra.value.with_range(kind))
             over = (
                 self.heads.integers.add(found.numerator_and_denominator[0], more, None),
                 found.numerator_and_denominator[1],

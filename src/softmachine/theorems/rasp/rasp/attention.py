@@ -309,4 +309,4 @@ def _with_bounds(number: BoundedInteger, low: Polynomial, high: Polynomial) -> B
     """The same number, with bounds that are known to hold."""
     if number.linear_form is not None:
         return number
-    return BoundedInteger(low, high, number.value.with_range(integer(low, high)), presence=number.presence)
+    return BoundedInteger(number.value.with_range(integer(low, high)), presence=number.presence)

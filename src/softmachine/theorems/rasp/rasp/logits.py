@@ -8,7 +8,7 @@ from fractions import Fraction
 from softmachine.ir import Signal, constant
 from softmachine.ir.gadgets import all_of
 from softmachine.ir.gadgets.integers import compare_with_zero
-from softmachine.ir.ranges import BIT
+from softmachine.ir.ranges import BIT, integer
 from softmachine.ir.signal import Affine
 from softmachine.languages.rasp.values import format_value, is_number
 from softmachine.support.errors import ConstructionError
@@ -140,9 +140,8 @@ def _integer_fraction(
             hint="round it, or compare it with another value",
         )
     scaled = value.value * value.factor
-    kind = scaled.ranges[0]
-    low, high = kind.low, kind.high
-    return BoundedInteger(low, high, scaled), linear_integer(LinearInPosition(value.factor), build.layout.input_bit)
+    number = scaled.with_range(integer(scaled.ranges[0].low, scaled.ranges[0].high))
+    return BoundedInteger(number), linear_integer(LinearInPosition(value.factor), build.layout.input_bit)
 
 
 def next_token_logits(build: Lowering, codec: GeneratingRaspCodec, value: Value) -> Signal:

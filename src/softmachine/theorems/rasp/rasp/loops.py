@@ -121,10 +121,9 @@ def _unpack(carried: Signal, kinds: Mapping[str, Type]) -> dict[str, Value]:
             bits = one_hot(found.values, carried.forms[place : place + width])
             values[variable] = Categorical(found.values, bits, found.partial)
         else:
-            kind = _packed_ranges(found)
             width = 1 + found.partial
             presence = carried[place + 1].with_range(BIT) if found.partial else None
-            values[variable] = BoundedInteger(kind.low, kind.high, carried[place].with_range(kind), presence=presence)
+            values[variable] = BoundedInteger(carried[place].with_range(_packed_ranges(found)), presence=presence)
         place += width
     return values
 

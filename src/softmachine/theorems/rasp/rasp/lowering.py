@@ -128,7 +128,7 @@ class Lowering:
         kind = integer(low, found.high.upper_bound(zero))
         if found.low.degree > 1 or found.high.degree > 1 or not kind.is_within(value.value_range):
             return value
-        return replace(value, low=kind.low, high=kind.high, value=value.value.with_range(kind))
+        return replace(value, value=value.value.with_range(kind))
 
     def _value(self, name: str, node: ir.Node) -> Value:
         letter = self.layout.input_bit
