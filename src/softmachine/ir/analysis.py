@@ -131,21 +131,18 @@ class Analysis:
                 self.attention(node)
             case Loop():
                 self.loop(node)
-            case Named():
+            case Named() | Unit():
                 for k, form in enumerate(node.forms):
-                    self.facts[node, k] = self.of(form, node)
-                    if (function := self.function(form)) is not None:
+                    self.facts[node, k] = self.of_unit(node, form) if isinstance(node, Unit) else self.of(form, node)
+                    function = None if isinstance(node, Norm) else self.function(form)
+                    if function is not None and isinstance(node, Unit):
+                        function = function.apply(node.activation)
+                    if function is not None:
                         self.functions[node, k] = function
-                    for atom in form.terms:
+                        self.facts[node, k] = function.fact(self.positions) or self.facts[node, k]
+                    for atom in form.terms if isinstance(node, Named) else ():
                         if not isinstance(atom[0], Token):
                             self._named[atom] = (*self._named.get(atom, ()), node)
-            case Unit():
-                for k, form in enumerate(node.forms):
-                    self.facts[node, k] = self.of_unit(node, form)
-                    function = None if isinstance(node, Norm) else self.function(form)
-                    if function is not None and (unit := function.apply(node.activation)) is not None:
-                        self.functions[node, k] = unit
-                        self.facts[node, k] = unit.fact(self.positions) or self.facts[node, k]
         if not self.is_padded:
             self.first.has(node)
 
@@ -165,10 +162,9 @@ class Analysis:
 
         If the number of positions is fixed, n is any number up to the length, so that i may be larger than n.
         """
-        fixed = self.program.position_count is not None
-        if fixed and feature.needs_length:
+        if self.is_padded and feature.needs_length:
             return Fact(-INFINITY, INFINITY)
-        exact = Fact.of(map(feature.at, range(self.positions))) if fixed else None
+        exact = Fact.of(map(feature.at, range(self.positions))) if self.is_padded else None
         if isinstance(feature, Monomial):
             fact = _monomial_fact(feature, self.positions - 1)
             if exact is None or (exact.values is not None and fact.step is not None and fact.step.is_constant):
@@ -431,17 +427,10 @@ class Analysis:
         step = value.step
         if step is None or not step.is_same_at_all_positions:
             return Fact(value.low, value.high)
-        match node.mask:
-            case Mask.CAUSAL:
-                share = Step(step.factor, next=1, length=step.length)
-            case Mask.ALL if self.program.position_count is None:
-                share = Step(step.factor, length=step.length + 1)
-            case Mask.ALL:
-                share = Step(step.factor / self.positions, length=step.length)
-            case Mask.ANTICAUSAL if self.program.position_count is None:
-                share = Step(step.factor, length=step.length, rest=1)
-            case _:
-                share = Step(step.factor, length=step.length, counts=frozenset([node]))
+        per_key = {Mask.CAUSAL: Step(ONE, next=1), Mask.ALL: Step(ONE, length=1), Mask.ANTICAUSAL: Step(ONE, rest=1)}
+        if self.is_padded:
+            per_key = {Mask.CAUSAL: Step(ONE, next=1), Mask.ALL: Step(Fraction(1, self.positions))}
+        share = step.product(per_key.get(node.mask, Step(ONE, counts=frozenset([node]))))
         return Fact(value.low, value.high, share, share)
 
     # Loops.
@@ -473,9 +462,8 @@ class Analysis:
             if turn >= MAX_LOOP_PASSES:
                 joined = [old.widen(new, self.positions) for old, new in zip(carried, joined, strict=True)]
             carried = joined
-        if turn > MAX_LOOP_PASSES:
-            carried = [old.join(new) for old, new in zip(initial, self.iterate(node, state, carried), strict=True)]
-            joined = [old.join(new) for old, new in zip(initial, self.iterate(node, state, carried), strict=True)]
+        for _ in range(2 if turn > MAX_LOOP_PASSES else 0):
+            carried = joined = [old.join(x) for old, x in zip(initial, self.iterate(node, state, carried), strict=True)]
         self.facts |= {(node, k): fact for k, fact in enumerate(joined)}
 
     def iterate(self, node: Loop, state: Mapping[str, Any], carried: Sequence[Fact]) -> list[Fact]:
@@ -491,7 +479,7 @@ class Analysis:
 
     def count_iterations(self, node: Loop) -> int:
         """An upper bound of the number of iterations of a loop."""
-        if isinstance(node.iterations, Feature) and self.program.position_count is None:
+        if isinstance(node.iterations, Feature) and not self.is_padded:
             return floor(node.iterations.high.at(self.positions))
         return node.count_iterations(self.length)
 
