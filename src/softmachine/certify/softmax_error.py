@@ -287,7 +287,7 @@ class ErrorAnalysis:
             raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
         if error and any(isinstance(node, Unit) for (node, _), _ in terms):
             if own not in self.pieces:
-                self.pieces[own] = self.analysis.piecewise(form), self.analysis.parts(form)
+                self.pieces[own] = self.analysis.decompose(form)
             pieces, parts = self.pieces[own]
             error = error if pieces is None else min(error, self.of_pieces(pieces))
             if parts:

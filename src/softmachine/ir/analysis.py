@@ -100,8 +100,7 @@ class Analysis:
         self.facts[self.reciprocal, 0] = self.of_feature(RECIPROCAL)
         self._visited: set[Node] = set()
         self._forms: dict[Key, Fact] = {}
-        self._pieces: dict[Key, PiecewiseForm | None] = {}
-        self._parts: dict[Key, list[Affine]] = {}
+        self._pieces: dict[Key, tuple[PiecewiseForm | None, list[Affine]]] = {}
         self._named: dict[Atom, tuple[Named, ...]] = {}
 
     @property
@@ -140,9 +139,8 @@ class Analysis:
                     if function is not None:
                         self.functions[node, k] = function
                         self.facts[node, k] = function.fact(self.positions) or self.facts[node, k]
-                    for atom in form.terms if isinstance(node, Named) else ():
-                        if not isinstance(atom[0], Token):
-                            self._named[atom] = (*self._named.get(atom, ()), node)
+                    if isinstance(node, Named):
+                        self._named |= {a: (*self._named.get(a, ()), node) for a in form.other_terms}
         if not self.is_padded:
             self.first.has(node)
 
@@ -191,15 +189,15 @@ class Analysis:
             exact = None if function is None else function.fact(self.positions)
             base = self._forms[key] = exact or self.sum(form)
             if exact is None and self.is_worth_enumerating(form, base):
-                pieces = self._pieces[key] = self.pieces(form, own)
+                pieces, parts = self.pieces(form, own), list[Affine]()
                 found = None if pieces is None else pieces.fact()
                 if pieces is not None and found is not None:
                     beside = [(ONE, found), (ONE, self.sum(pieces.other))]
                     self._forms[key] = (sum_facts(beside, ZERO) if pieces.other.terms else found).narrow(base)
                 elif len(parts := self.split(absorbed := self.absorb(form, own))) > 1:
-                    self._parts[key] = parts
                     found = sum_facts([(ONE, self.of(part)) for part in parts], absorbed.constant)
                     self._forms[key] = found.narrow(base)
+                self._pieces[key] = pieces, parts if len(parts) > 1 else []
         return self._forms[key]
 
     def is_worth_enumerating(self, form: Affine, base: Fact) -> bool:
@@ -235,15 +233,10 @@ class Analysis:
         first, later = (value for found in values for value in found or {ZERO})
         return PositionFunction.sum([*parts, (ONE, PositionFunction((first,), ((later, ZERO, ZERO),)))], form.constant)
 
-    def piecewise(self, form: Affine) -> PiecewiseForm | None:
-        """The boxes of a form that has been analysed; None if it has none."""
+    def decompose(self, form: Affine) -> tuple[PiecewiseForm | None, list[Affine]]:
+        """The boxes of a form, if it has any, and the forms, each with units of one line, of which it is the sum."""
         self.of(form)
-        return self._pieces.get(form.key)
-
-    def parts(self, form: Affine) -> list[Affine]:
-        """The forms, each with units of one line, of which a form that has been analysed is the sum."""
-        self.of(form)
-        return self._parts.get(form.key, [])
+        return self._pieces.get(form.key, (None, []))
 
     def pieces(self, original: Affine, own: Named | None, *, partly: bool = False) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
@@ -376,7 +369,7 @@ class Analysis:
         step, function = value.step, self.function(form)
         whole = step is not None and step.is_same_at_all_positions and node.weighting.is_hard
         share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
-        self.place_mean((node, k), form)
+        self.place_mean(node, k, form)
         first = ZERO if function is None or function.later != 0 else function.at(0)
         if not first or share is None or not self.first.is_best(node):
             return Fact(value.low, value.high, share, share)
@@ -390,23 +383,24 @@ class Analysis:
             return Fact(min(first, first * least), max(first, first * least), share, share)
         return Fact(first * least, first, share, share, exact=share)
 
-    def place_mean(self, atom: Atom, form: Affine) -> None:
+    def place_mean(self, node: Attention, k: int, form: Affine) -> None:
         """List the values of a mean over tied keys at each position, if they are few.
 
         The mean of what the position decides is known; the rest is a mean of multiples of a step.
         """
-        head = atom[0]
-        best = self.by_place.best_keys(head) if isinstance(head, Attention) else None
         local = Affine({a: f for a, f in form.terms.items() if self.by_place.is_positional(Affine({a: ONE}))})
-        placed = self.by_place.by_position(local)
-        rest = self.of(form + local * -ONE)
+        best, placed, rest = (
+            self.by_place.best_keys(node),
+            self.by_place.by_position(local),
+            self.of(form + local * -ONE),
+        )
         step = rest.step.factor if rest.step is not None and rest.step.is_constant else ZERO
-        if not isinstance(head, Attention) or best is None or placed is None or not step:
+        if best is None or placed is None or not step:
             return
         if (rest.high - rest.low) / step * max(map(len, best), default=0) > MAX_VALUES:
             return
-        means = self.by_place.means(head, placed).fractions()
-        self.placed_values[atom] = [
+        means = self.by_place.means(node, placed).fractions()
+        self.placed_values[node, k] = [
             tuple(mean + x * step / n for x in range(ceil(rest.low / step * n), floor(rest.high / step * n) + 1))
             if n
             else (ZERO,)
