@@ -141,6 +141,7 @@ class Analysis:
                         self.facts[node, k] = function.fact(self.positions) or self.facts[node, k]
                     if isinstance(node, Named):
                         self._named |= {a: (*self._named.get(a, ()), node) for a in form.other_terms}
+                        self.place_multiple(node, k, form)
         if not self.is_padded:
             self.first.has(node)
 
@@ -406,6 +407,13 @@ class Analysis:
             else (ZERO,)
             for mean, n in zip(means, map(len, best), strict=True)
         ]
+
+    def place_multiple(self, node: Named, k: int, form: Affine) -> None:
+        """List the values of a named number at each position, if it is a multiple of a mean with such a list."""
+        atom, factor = next(iter(form.terms.items()), (None, ZERO))
+        if atom in self.placed_values and len(form.terms) == 1:
+            known = self.placed_values[atom]
+            self.placed_values[node, k] = [tuple(form.constant + factor * x for x in values) for values in known]
 
     def of_mean(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
         """What is known of a mean over all visible keys."""
