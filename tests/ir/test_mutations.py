@@ -24,7 +24,7 @@ from softmachine.transformer.features import I
 from softmachine.transformer.weights import Transformer
 from tests.ir.checker import Tokens, find_false_facts, sequences_of
 from tests.ir.exact import Batch
-from tests.ir.mutations import HARMLESS, MUTATIONS, change_hint, exchange, mutate, scale_map
+from tests.ir.mutations import HARMLESS, MUTATIONS, change_hint, exchange, mutate, rescale_value, scale_map
 from tests.ir.zoo import Compiled, load
 from tests.models import signals_of
 from tests.sources.oracle import LETTERS, START, letter
@@ -189,6 +189,16 @@ def test_the_sign_of_a_query_and_its_key_does_not_matter() -> None:
             query, key = scale_map(query, place, -Fraction(1, 7)), scale_map(key, place, Fraction(-7))
         negated = exchange(negated, head, replace(head, query=query, key=key))
     assert certificate_of(compiled, negated) == certificate_before(*names)
+
+
+@pytest.mark.parametrize("names", [("histogram-rasp", "rasp-causal"), ("and-or", "circuit-threshold")])
+def test_rescaled_values_are_certified_as_before(names: tuple[str, str]) -> None:
+    """A share w/c is divided by as 1/c is, and a multiple of a mean has values at each position as the mean has."""
+    compiled = model(*names)
+    for seed in range(4):
+        changed = rescale_value(random.Random(seed), compiled.weights)
+        assert changed is not None
+        assert certificate_of(compiled, changed) == certificate_before(*names)
 
 
 @pytest.mark.slow

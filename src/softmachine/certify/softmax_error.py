@@ -38,6 +38,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 
 from softmachine.ir.analysis import Analysis
 from softmachine.ir.facts import ONE, ZERO, Fact
@@ -286,7 +287,7 @@ class ErrorAnalysis:
             raise _BudgetExceededError(f"the error of {format_form(form)[:80]} has no bound")
         if error and any(isinstance(node, Unit) for (node, _), _ in terms):
             if own not in self.pieces:
-                self.pieces[own] = self.analysis.piecewise(form), self.analysis.parts(form)
+                self.pieces[own] = self.analysis.decompose(form)
             pieces, parts = self.pieces[own]
             error = error if pieces is None else min(error, self.of_pieces(pieces))
             if parts:
@@ -370,9 +371,7 @@ class ErrorAnalysis:
         if head.gap is None:
             raise ConstructionError(
                 f"no gap is derived for the scores of head {node.name!r}: {head.reason}",
-                hint=advise_grid(
-                    self.analysis, (form for term in Scores.of(self.analysis, node).terms for form in term)
-                ),
+                hint=advise_grid(Scores.of(self.analysis, node)),
             )
         gap = min_gap(head.gap, self.positions - 1)
         doubt = self.score_error(node)
@@ -490,11 +489,11 @@ def _decay(exponent: float) -> float:
     return math.exp(-min(exponent, _MAX_EXPONENT))
 
 
-def advise_grid(analysis: Analysis, forms: Iterable[Affine]) -> str:
-    """The gadget that gives the scores of a head a grid, from its queries and keys."""
-    lost = next((form for form in forms if analysis.of(form).step is None), None)
-    if lost is not None:
-        return _describe_lost_step(analysis, lost)
+def advise_grid(scores: Scores) -> str:
+    """The gadget that gives the scores of a head a grid."""
+    for form in chain.from_iterable(scores.terms):
+        if scores.analysis.of(form).step is None:
+            return _describe_lost_step(scores.analysis, form)
     return "recover integers from shares of i+1 before they are compared (recover_integer)"
 
 

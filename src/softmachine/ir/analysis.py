@@ -100,8 +100,7 @@ class Analysis:
         self.facts[self.reciprocal, 0] = self.of_feature(RECIPROCAL)
         self._visited: set[Node] = set()
         self._forms: dict[Key, Fact] = {}
-        self._pieces: dict[Key, PiecewiseForm | None] = {}
-        self._parts: dict[Key, list[Affine]] = {}
+        self._pieces: dict[Key, tuple[PiecewiseForm | None, list[Affine]]] = {}
         self._named: dict[Atom, tuple[Named, ...]] = {}
 
     @property
@@ -131,21 +130,18 @@ class Analysis:
                 self.attention(node)
             case Loop():
                 self.loop(node)
-            case Named():
+            case Named() | Unit():
                 for k, form in enumerate(node.forms):
-                    self.facts[node, k] = self.of(form, node)
-                    if (function := self.function(form)) is not None:
-                        self.functions[node, k] = function
-                    for atom in form.terms:
-                        if not isinstance(atom[0], Token):
-                            self._named[atom] = (*self._named.get(atom, ()), node)
-            case Unit():
-                for k, form in enumerate(node.forms):
-                    self.facts[node, k] = self.of_unit(node, form)
+                    self.facts[node, k] = self.of_unit(node, form) if isinstance(node, Unit) else self.of(form, node)
                     function = None if isinstance(node, Norm) else self.function(form)
-                    if function is not None and (unit := function.apply(node.activation)) is not None:
-                        self.functions[node, k] = unit
-                        self.facts[node, k] = unit.fact(self.positions) or self.facts[node, k]
+                    if function is not None and isinstance(node, Unit):
+                        function = function.apply(node.activation)
+                    if function is not None:
+                        self.functions[node, k] = function
+                        self.facts[node, k] = function.fact(self.positions) or self.facts[node, k]
+                    if isinstance(node, Named):
+                        self._named |= {a: (*self._named.get(a, ()), node) for a in form.other_terms}
+                        self.place_multiple(node, k, form)
         if not self.is_padded:
             self.first.has(node)
 
@@ -165,10 +161,9 @@ class Analysis:
 
         If the number of positions is fixed, n is any number up to the length, so that i may be larger than n.
         """
-        fixed = self.program.position_count is not None
-        if fixed and feature.needs_length:
+        if self.is_padded and feature.needs_length:
             return Fact(-INFINITY, INFINITY)
-        exact = Fact.of(map(feature.at, range(self.positions))) if fixed else None
+        exact = Fact.of(map(feature.at, range(self.positions))) if self.is_padded else None
         if isinstance(feature, Monomial):
             fact = _monomial_fact(feature, self.positions - 1)
             if exact is None or (exact.values is not None and fact.step is not None and fact.step.is_constant):
@@ -195,15 +190,15 @@ class Analysis:
             exact = None if function is None else function.fact(self.positions)
             base = self._forms[key] = exact or self.sum(form)
             if exact is None and self.is_worth_enumerating(form, base):
-                pieces = self._pieces[key] = self.pieces(form, own)
+                pieces, parts = self.pieces(form, own), list[Affine]()
                 found = None if pieces is None else pieces.fact()
                 if pieces is not None and found is not None:
                     beside = [(ONE, found), (ONE, self.sum(pieces.other))]
                     self._forms[key] = (sum_facts(beside, ZERO) if pieces.other.terms else found).narrow(base)
                 elif len(parts := self.split(absorbed := self.absorb(form, own))) > 1:
-                    self._parts[key] = parts
                     found = sum_facts([(ONE, self.of(part)) for part in parts], absorbed.constant)
                     self._forms[key] = found.narrow(base)
+                self._pieces[key] = pieces, parts if len(parts) > 1 else []
         return self._forms[key]
 
     def is_worth_enumerating(self, form: Affine, base: Fact) -> bool:
@@ -239,15 +234,10 @@ class Analysis:
         first, later = (value for found in values for value in found or {ZERO})
         return PositionFunction.sum([*parts, (ONE, PositionFunction((first,), ((later, ZERO, ZERO),)))], form.constant)
 
-    def piecewise(self, form: Affine) -> PiecewiseForm | None:
-        """The boxes of a form that has been analysed; None if it has none."""
+    def decompose(self, form: Affine) -> tuple[PiecewiseForm | None, list[Affine]]:
+        """The boxes of a form, if it has any, and the forms, each with units of one line, of which it is the sum."""
         self.of(form)
-        return self._pieces.get(form.key)
-
-    def parts(self, form: Affine) -> list[Affine]:
-        """The forms, each with units of one line, of which a form that has been analysed is the sum."""
-        self.of(form)
-        return self._parts.get(form.key, [])
+        return self._pieces.get(form.key, (None, []))
 
     def pieces(self, original: Affine, own: Named | None, *, partly: bool = False) -> PiecewiseForm | None:
         """The boxes of a form; None if it has several infinite variables, or too many boxes."""
@@ -380,7 +370,7 @@ class Analysis:
         step, function = value.step, self.function(form)
         whole = step is not None and step.is_same_at_all_positions and node.weighting.is_hard
         share = Step(step.factor, length=step.length, counts=frozenset([head])) if step and whole else None
-        self.place_mean((node, k), form)
+        self.place_mean(node, k, form)
         first = ZERO if function is None or function.later != 0 else function.at(0)
         if not first or share is None or not self.first.is_best(node):
             return Fact(value.low, value.high, share, share)
@@ -394,28 +384,36 @@ class Analysis:
             return Fact(min(first, first * least), max(first, first * least), share, share)
         return Fact(first * least, first, share, share, exact=share)
 
-    def place_mean(self, atom: Atom, form: Affine) -> None:
+    def place_mean(self, node: Attention, k: int, form: Affine) -> None:
         """List the values of a mean over tied keys at each position, if they are few.
 
         The mean of what the position decides is known; the rest is a mean of multiples of a step.
         """
-        head = atom[0]
-        best = self.by_place.best_keys(head) if isinstance(head, Attention) else None
         local = Affine({a: f for a, f in form.terms.items() if self.by_place.is_positional(Affine({a: ONE}))})
-        placed = self.by_place.by_position(local)
-        rest = self.of(form + local * -ONE)
+        best, placed, rest = (
+            self.by_place.best_keys(node),
+            self.by_place.by_position(local),
+            self.of(form + local * -ONE),
+        )
         step = rest.step.factor if rest.step is not None and rest.step.is_constant else ZERO
-        if not isinstance(head, Attention) or best is None or placed is None or not step:
+        if best is None or placed is None or not step:
             return
         if (rest.high - rest.low) / step * max(map(len, best), default=0) > MAX_VALUES:
             return
-        means = self.by_place.means(head, placed).fractions()
-        self.placed_values[atom] = [
+        means = self.by_place.means(node, placed).fractions()
+        self.placed_values[node, k] = [
             tuple(mean + x * step / n for x in range(ceil(rest.low / step * n), floor(rest.high / step * n) + 1))
             if n
             else (ZERO,)
             for mean, n in zip(means, map(len, best), strict=True)
         ]
+
+    def place_multiple(self, node: Named, k: int, form: Affine) -> None:
+        """List the values of a named number at each position, if it is a multiple of a mean with such a list."""
+        atom, factor = next(iter(form.terms.items()), (None, ZERO))
+        if atom in self.placed_values and len(form.terms) == 1:
+            known = self.placed_values[atom]
+            self.placed_values[node, k] = [tuple(form.constant + factor * x for x in values) for values in known]
 
     def of_mean(self, node: Attention, form: Affine, value: Fact, k: int) -> Fact:
         """What is known of a mean over all visible keys."""
@@ -431,17 +429,10 @@ class Analysis:
         step = value.step
         if step is None or not step.is_same_at_all_positions:
             return Fact(value.low, value.high)
-        match node.mask:
-            case Mask.CAUSAL:
-                share = Step(step.factor, next=1, length=step.length)
-            case Mask.ALL if self.program.position_count is None:
-                share = Step(step.factor, length=step.length + 1)
-            case Mask.ALL:
-                share = Step(step.factor / self.positions, length=step.length)
-            case Mask.ANTICAUSAL if self.program.position_count is None:
-                share = Step(step.factor, length=step.length, rest=1)
-            case _:
-                share = Step(step.factor, length=step.length, counts=frozenset([node]))
+        per_key = {Mask.CAUSAL: Step(ONE, next=1), Mask.ALL: Step(ONE, length=1), Mask.ANTICAUSAL: Step(ONE, rest=1)}
+        if self.is_padded:
+            per_key = {Mask.CAUSAL: Step(ONE, next=1), Mask.ALL: Step(Fraction(1, self.positions))}
+        share = step.product(per_key.get(node.mask, Step(ONE, counts=frozenset([node]))))
         return Fact(value.low, value.high, share, share)
 
     # Loops.
@@ -473,9 +464,8 @@ class Analysis:
             if turn >= MAX_LOOP_PASSES:
                 joined = [old.widen(new, self.positions) for old, new in zip(carried, joined, strict=True)]
             carried = joined
-        if turn > MAX_LOOP_PASSES:
-            carried = [old.join(new) for old, new in zip(initial, self.iterate(node, state, carried), strict=True)]
-            joined = [old.join(new) for old, new in zip(initial, self.iterate(node, state, carried), strict=True)]
+        for _ in range(2 if turn > MAX_LOOP_PASSES else 0):
+            carried = joined = [old.join(x) for old, x in zip(initial, self.iterate(node, state, carried), strict=True)]
         self.facts |= {(node, k): fact for k, fact in enumerate(joined)}
 
     def iterate(self, node: Loop, state: Mapping[str, Any], carried: Sequence[Fact]) -> list[Fact]:
@@ -491,7 +481,7 @@ class Analysis:
 
     def count_iterations(self, node: Loop) -> int:
         """An upper bound of the number of iterations of a loop."""
-        if isinstance(node.iterations, Feature) and self.program.position_count is None:
+        if isinstance(node.iterations, Feature) and not self.is_padded:
             return floor(node.iterations.high.at(self.positions))
         return node.count_iterations(self.length)
 

@@ -8,7 +8,7 @@ retrieved if nothing matches, or that is counted among the keys that do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -74,6 +74,12 @@ class Column:
         over = lcm(self.denominator, fact.low.denominator, fact.high.denominator)
         numerators = self.numerators * (over // self.denominator)
         return Column(np.clip(numerators, int(fact.low * over), int(fact.high * over)), over)
+
+    def apply(self, activation: str) -> Column:
+        """Hidden units of the numbers."""
+        if activation == "relu":
+            return Column(np.maximum(self.numerators, 0), self.denominator)
+        return Column((self.numerators >= 0).astype(np.int64), 1)
 
     def distinct(self) -> list[Fraction]:
         """The different numbers."""
@@ -172,7 +178,7 @@ class FunctionTables:
         self.rows, self.is_padded, self.functions = rows, is_padded, functions
         self.has_positions = bool(rows) and all(row.position is not None for row in rows)
         self._columns: dict[Atom, Column] = {}
-        self._local: dict[Node, bool] = {}
+        self._found: dict[Node, Callable[[int], Column] | None] = {}
         self._best_keys: dict[Attention, list[NDArray[np.intp]] | None] = {}
         self._iterations: dict[Loop, list[list[Column]] | None] = {}
 
@@ -187,29 +193,35 @@ class FunctionTables:
 
     def has(self, node: Node) -> bool:
         """Whether the numbers of a node are functions of the row."""
-        if node not in self._local:
-            self._local[node] = bool(self.rows) and self._is_local(node)
-        return self._local[node]
+        if node not in self._found:
+            self._found[node] = self._find(node) if self.rows else None
+        return self._found[node] is not None
 
-    def _is_local(self, node: Node) -> bool:
-        functions = (self.functions.get((node, k)) for k in range(len(node.ranges)))
+    def _find(self, node: Node) -> Callable[[int], Column] | None:
+        """From each component of a node to its column; None if they are not all functions of the row."""
+        functions = [self.functions.get((node, k)) for k in range(len(node.ranges))]
         if all(function is not None and function.later is not None for function in functions):
-            return True
+            return lambda k: self._column_of_function(self.functions[node, k])
         match node:
             case Token():
-                return True
-            case Position():
-                return self.has_positions and not node.feature.needs_length
-            case Norm():
-                return False
-            case Unit() | Named():
-                return all(map(self.has_form, node.forms))
+                return lambda k: self.token_column(node, Affine({(node, k): ONE}))
+            case Position() if self.has_positions and not node.feature.needs_length:
+                places = [self.rows[k].position or 0 for k in self._first_rows[0]]
+                return lambda _: self._at_rows(Column.of(list(map(node.feature.at, places))))
+            case Named() if all(map(self.has_form, node.forms)):
+                return lambda k: self.column(node.forms[k])
+            case Unit() if not isinstance(node, Norm) and all(map(self.has_form, node.forms)):
+                return lambda k: self.column(node.forms[k]).apply(node.activation)
             case Attention() if self.has_positions and not node.weighting.is_unique_hard:
                 local = all(map(self.is_positional, node.value))
-                return local and (is_uniform_causal(node) or self.best_keys(node) is not None)
-            case Loop():
-                return self.iterations(node) is not None
-        return False
+                if local and (is_uniform_causal(node) or self.best_keys(node) is not None):
+                    return lambda k: self._at_rows(self.means(node, self.by_position(node.value[k]) or Column.of([])))
+            case Loop() if (carried := self.iterations(node)) is not None:
+                return carried[-1].__getitem__
+        return None
+
+    def _column_of_function(self, function: PositionFunction) -> Column:
+        return Column.of([function.at(0) if row.position == 0 else function.later or ZERO for row in self.rows])
 
     def iterations(self, node: Loop) -> list[list[Column]] | None:
         """What a loop carries at the start of each iteration and at the end, if the body is a function of the row."""
@@ -238,9 +250,10 @@ class FunctionTables:
     def _with_carried(self, node: Loop, carried: Sequence[Column]) -> FunctionTables:
         """The tables in an iteration that begins with these numbers."""
         found = FunctionTables(self.rows, self.is_padded)
-        found._local = {known: True for known, holds in self._local.items() if holds} | {node.carried: True}
+        found._found = {known: columns for known, columns in self._found.items() if columns is not None}
+        found._found[node.carried] = carried.__getitem__
         found._best_keys = {head: keys for head, keys in self._best_keys.items() if keys is not None}
-        found._columns = self._columns | {(node.carried, k): column for k, column in enumerate(carried)}
+        found._columns = dict(self._columns)
         return found
 
     def scores(self, node: Attention, terms: Iterable[tuple[Affine, Affine]]) -> tuple[NDArray[Any], int] | None:
@@ -337,31 +350,11 @@ class FunctionTables:
     def atom(self, atom: Atom) -> Column:
         """The value of an atom in each row."""
         if atom not in self._columns:
-            self._columns[atom] = self._atom(*atom)
+            find = self._found[atom[0]] if self.has(atom[0]) else None
+            if find is None:
+                raise TypeError(f"{atom[0]!r} is not a function of token and position")
+            self._columns[atom] = find(atom[1])
         return self._columns[atom]
-
-    def _atom(self, node: Node, k: int) -> Column:
-        function = self.functions.get((node, k))
-        if function is not None:
-            return Column.of([function.at(0) if row.position == 0 else function.later or ZERO for row in self.rows])
-        match node:
-            case Token():
-                return self.token_column(node, Affine({(node, k): Fraction(1)}))
-            case Position():
-                places = [self.rows[k].position or 0 for k in self._first_rows[0]]
-                return self._at_rows(Column.of(list(map(node.feature.at, places))))
-            case Unit():
-                column = self.column(node.forms[k])
-                if node.activation == "relu":
-                    return Column(np.maximum(column.numerators, 0), column.denominator)
-                return Column((column.numerators >= 0).astype(np.int64), 1)
-            case Named():
-                return self.column(node.forms[k])
-            case Attention():
-                return self._at_rows(self.means(node, self.by_position(node.value[k]) or Column.of([])))
-            case Loop():
-                return (self.iterations(node) or [])[-1][k]
-        raise TypeError(f"{node!r} is not a function of token and position")
 
     def means(self, node: Attention, values: Column) -> Column:
         """The mean of the values at the best keys of each position; 0 without keys."""
@@ -506,24 +499,19 @@ class FirstPosition(FunctionTables):
         super().__init__([Row(0, token) for token in sorted(analysis.domain.first)], False, analysis.functions)
         self.analysis = analysis
 
-    def _is_local(self, node: Node) -> bool:
+    def _find(self, node: Node) -> Callable[[int], Column] | None:
+        zero = self.column(Affine({}))
         match node:
+            case Attention(mask=Mask.PAST):
+                return lambda _: zero
             case Attention():
-                alone = node.mask is Mask.CAUSAL or (node.mask is not Mask.PAST and self.is_best_of_first(node))
-                return node.mask is Mask.PAST or (alone and all(map(self.has_form, node.value)))
+                alone = node.mask is Mask.CAUSAL or self.is_best_of_first(node)
+                return (lambda k: self.column(node.value[k])) if alone and all(map(self.has_form, node.value)) else None
             case Position(feature=Monomial() as feature) if feature.i > 0:
-                return True
+                return lambda _: zero
             case Loop():
-                return False
-        return super()._is_local(node)
-
-    def _atom(self, node: Node, k: int) -> Column:
-        match node:
-            case Attention():
-                return self.column(Affine({}) if node.mask is Mask.PAST else node.value[k])
-            case Position(feature=Monomial() as feature) if feature.i > 0:
-                return self.column(Affine({}))
-        return super()._atom(node, k)
+                return None
+        return super()._find(node)
 
     def value(self, form: Affine) -> Fraction | None:
         """The value of a form at position 0, if it is the same for all inputs."""

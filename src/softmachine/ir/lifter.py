@@ -331,42 +331,26 @@ def remove_clearing(analysis: Analysis) -> None:
 
     Programs with loops are left as they are: their coordinates are not reused.
     """
-    nodes = list(topological_order(analysis.program.logits.forms))
-    if not any(isinstance(node, Loop) for node in nodes):
-        _Removal(analysis).run(nodes)
+    program, new_nodes, linear = analysis.program, dict[Node, Node](), dict[Atom, Affine]()
+    order = list(topological_order(program.logits.forms))
+    if any(isinstance(node, Loop) for node in order):
+        return
 
+    def simplify(forms: tuple[Affine, ...]) -> tuple[Affine, ...]:
+        """Forms with g in place of every ReLU(g), and without names of what is read directly."""
+        new = [Affine({(new_nodes[node], k): x for (node, k), x in f.terms.items()}, f.constant) for f in forms]
+        parts = ([(linear[a] + Affine({a: -ONE})) * x for a, x in form.terms.items() if a in linear] for form in new)
+        return tuple(Affine.sum([form, *own]) for form, own in zip(new, parts, strict=True))
 
-class _Removal:
-    """Rebuilds the nodes of a program, inputs first, and analyses each."""
-
-    def __init__(self, analysis: Analysis) -> None:
-        self.analysis = analysis
-        self.nodes: dict[Node, Node] = {}
-        self.linear: dict[Atom, Affine] = {}
-
-    def run(self, nodes: list[Node]) -> None:
-        """Replace the program."""
-        for node in nodes:
-            new = self.nodes[node] = node.with_forms(self.forms)
-            if isinstance(new, Named) and is_read_directly(new.forms[0]):
-                self.linear[new, 0] = new.forms[0]
-                continue
-            self.analysis.visit(new)
-            if isinstance(new, Unit) and new.activation == "relu" and self.analysis.of(new.forms[0]).low >= ZERO:
-                self.linear[new, 0] = expand_named(new.forms[0])
-        program = self.analysis.program
-        logits = replace(program.logits, forms=self.forms(program.logits.forms))
-        self.analysis.program = replace(program, logits=logits)
-        kept = set(topological_order(logits.forms))
-        self.analysis.heads = {head: fact for head, fact in self.analysis.heads.items() if head in kept}
-
-    def forms(self, forms: tuple[Affine, ...]) -> tuple[Affine, ...]:
-        return tuple(
-            self.simplify(Affine({(self.nodes[node], k): factor for (node, k), factor in f.terms.items()}, f.constant))
-            for f in forms
-        )
-
-    def simplify(self, form: Affine) -> Affine:
-        """The form with g in place of every ReLU(g), and without names of what is read directly."""
-        linear = [atom for atom in form.terms if atom in self.linear]
-        return Affine.sum([form, *((self.linear[a] + Affine({a: -ONE})) * form.terms[a] for a in linear)])
+    for node in order:
+        new = new_nodes[node] = node.with_forms(simplify)
+        if isinstance(new, Named) and is_read_directly(new.forms[0]):
+            linear[new, 0] = new.forms[0]
+            continue
+        analysis.visit(new)
+        if isinstance(new, Unit) and new.activation == "relu" and analysis.of(new.forms[0]).low >= ZERO:
+            linear[new, 0] = expand_named(new.forms[0])
+    logits = replace(program.logits, forms=simplify(program.logits.forms))
+    analysis.program = replace(program, logits=logits)
+    kept = set(topological_order(logits.forms))
+    analysis.heads = {head: fact for head, fact in analysis.heads.items() if head in kept}

@@ -332,8 +332,8 @@ def find_guards(analysis: Analysis, variables: Sequence[Atom], tables: FunctionT
         fact, bounds = analysis.facts[atom], bounds_in_rows(analysis, tables, atom)
         for column, end, sign in zip(bounds or (), (fact.low, fact.high), (1, -1), strict=False):
             if (column.numerators * end.denominator != end.numerator * column.denominator).any():
-                low, high = sorted([ZERO, 2 * sign * fact.size])
-                found.append(Guard(frozenset([atom]), low, high, Column(-column.numerators, column.denominator)))
+                reach, offset = 2 * sign * fact.size, Column(-column.numerators, column.denominator)
+                found.append(Guard(frozenset([atom]), min(ZERO, reach), max(ZERO, reach), offset))
     return found
 
 
