@@ -2,8 +2,8 @@
 
 Of those that the position alone decides, many have a closed form (:class:`PositionFunction`), which holds for every
 length. Others are tabulated over the pairs of a position and a token that a domain allows (:class:`FunctionTables`).
-Position 0 is special (:class:`FirstPosition`): many constructions begin with a start token whose key says what is
-retrieved if nothing matches, or that is counted among the keys that do.
+Position 0 is special (:class:`FirstPosition`): many constructions begin with a start token, whose value is
+retrieved if nothing matches, or which is counted among the keys that match.
 """
 
 from __future__ import annotations
