@@ -66,9 +66,9 @@ def peak():
 model = sm.compile(sys.argv[1])
 for steps in (100_000, int(sys.argv[2])):
     before = peak()
-    for _ in (run := RunSession(model, "", engine="fast", max_steps=steps)).pieces():
+    for _ in (run := RunSession(model, "", engine="fast", max_steps=steps)).chunks():
         pass
-    assert run.so_far().steps == steps
+    assert run.result().steps == steps
 print(peak() - before)
 """
 
