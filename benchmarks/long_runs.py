@@ -33,15 +33,15 @@ def peak():
     return next(int(line[1]) for line in lines if line[0] == "VmHWM:") / 1e3
 
 model, steps = sm.compile(sys.argv[1]), int(sys.argv[2])
-RunSession(model, "", engine="fast", max_steps=1).so_far()
-for _ in (short := RunSession(model, "", engine="fast", max_steps=100_000)).pieces():
+RunSession(model, "", engine="fast", max_steps=1).result()
+for _ in (short := RunSession(model, "", engine="fast", max_steps=100_000)).chunks():
     pass
-short.so_far()  # everything is compiled
+short.result()  # everything is compiled
 start, began = peak(), time.process_time()
-for _ in (run := RunSession(model, "", engine="fast", max_steps=steps)).pieces():
+for _ in (run := RunSession(model, "", engine="fast", max_steps=steps)).chunks():
     pass
 decoded, middle = peak(), time.process_time()
-found = run.so_far()  # which compares every token with the interpreter's
+found = run.result()  # which compares every token with the interpreter's
 print(json.dumps({
     "tokens": len(found.tokens), "cells": len(found.output), "decoding": middle - began,
     "reading": time.process_time() - middle, "start": start, "decoded": decoded, "peak": peak(),
