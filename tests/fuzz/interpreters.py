@@ -335,7 +335,7 @@ def family(one: Any, word: tuple[str, ...], most: int) -> Answer:
 
 def logspace(machine: Any, word: tuple[str, ...], most: int) -> Answer:
     """A nondeterministic machine: the reachable configurations, step by step, until there is no new one."""
-    tape, space = ("<", *word, ">"), machine.factor * len(word).bit_length() + machine.cells
+    tape, space = ("<", *word, ">"), machine.log_factor * len(word).bit_length() + machine.extra_cells
     now = {(machine.start, 0, 0, ("<", *"_" * space, ">"))}
     seen = set(now)
     while now:
@@ -344,8 +344,8 @@ def logspace(machine: Any, word: tuple[str, ...], most: int) -> Answer:
         after = set()
         for state, head, at, work in now:
             for rule in machine.rules:
-                if (rule.state, rule.reads, rule.work) == (state, tape[head], work[at]):
-                    written = (*work[:at], rule.writes, *work[at + 1 :])
+                if (rule.state, rule.input_symbol, rule.work_symbol) == (state, tape[head], work[at]):
+                    written = (*work[:at], rule.written_symbol, *work[at + 1 :])
                     moves = {"L": -1, "S": 0, "R": 1}
                     after.add((rule.next, head + moves[rule.move], at + moves[rule.work_move], written))
         now = after - seen

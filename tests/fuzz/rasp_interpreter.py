@@ -83,7 +83,7 @@ def ended(node: Any, known: dict[str, Any], letters: list[Any], seen: list[list[
     state = {name: known[start] for name, start in node.variables}
     for _ in range(MOST_TURNS):
         after = computed(node.body, {**known, **state}, letters, seen)
-        new = {name: after[following] for name, following in zip(state, node.following, strict=True)}
+        new = {name: after[following] for name, following in zip(state, node.next_values, strict=True)}
         if all(alike(x, y) for name in state for x, y in zip(state[name], new[name], strict=True)):
             return list(state[node.result])
         state = new
