@@ -27,6 +27,9 @@ QUICK = (
     "counter",
     "circuit-and-or-not",
     "connectivity",
+    "nl-configuration-graph",
+    "odd-walks",
+    "uniform-circuits",
 )
 """One source of each of these is in the fast suite."""
 
